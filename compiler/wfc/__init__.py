@@ -6,7 +6,7 @@ any release. Importing the package loads nothing; the compiler is imported by th
 
 from __future__ import annotations
 
-# As in `typing`, which `wfc serve` does without until it has answered.
+# Like `typing.TYPE_CHECKING`: the front of `wfc serve` answers its client before it imports `typing`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,7 +22,7 @@ StrPath = str | os.PathLike[str]
 
 
 class ProjectError(Exception):
-    """A path does not exist, a file can't be read, or the settings in pyproject.toml can't be used."""
+    """A path does not exist, a file can't be read, or a setting in pyproject.toml is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Compilation:
     findings: list[Finding]
 
     def write(self) -> None:
-        """Write the modules. Files that are there already are replaced; no other file is removed."""
+        """Write the modules. Existing files are replaced; no other file is removed."""
         for module in self.modules:
             module.path.parent.mkdir(parents=True, exist_ok=True)
             for name, text in module.files.items():
@@ -105,7 +105,7 @@ def _select(paths: StrPath | Iterable[StrPath]) -> Selection:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Errors of the command line become one of the API: callers need not know click."""
+    """Turns errors of the command line into `ProjectError`, so that callers do not depend on click."""
     try:
         yield
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""Every rule over every file, with suppressions taken into account."""
+"""Runs every rule on every file and applies suppressions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from wfc.struct import replace
 from wfc.suppress import can_be_hidden
 from wfc.worker_pool import run_in_workers
 
-_FIRM = Note(
-    "`ignore` in [tool.wfc] names this check, but no machine can be made of a workflow with such an error"
-)
+_FIRM = Note("`ignore` in [tool.wfc] lists this check, but a workflow with such an error can't be compiled")
 _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 
 def check_project(project: Project) -> list[Diagnostic]:
-    """All findings, sorted by place. None of the rules stops another."""
+    """All findings, sorted by position."""
     return in_order(run_in_workers(check_file, project.files, project.processes, project.progress))
 
 
@@ -29,18 +27,18 @@ def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
 
 
 def check_file(file: SourceFile) -> list[Diagnostic]:
-    """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
+    """The findings of one file. WF704 runs last, since it reports suppressions that no other rule has used."""
     return list(each_finding(file))
 
 
 def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
-    """The same one by one: a caller that has seen enough may stop. A rule that raises does not stop the others."""
+    """Yield the findings one by one, so that a caller can stop early. If a rule raises, the others still run."""
     found: set[object] = set()
-    # One that is far too large, which WF010 says, would only keep the others busy.
+    # For a file that is far too large (WF010), the other rules would take too long.
     for rule in _ON_FORM if file.is_hopeless else rules:
         for diagnostic in _run(rule, file):
             wanted = _wanted(diagnostic, file)
-            # What an alias or a merge brings to many places is wrong once.
+            # A mistake that an alias or a merge repeats in several places is reported once.
             if wanted and wanted.sort_key not in found:
                 found.add(wanted.sort_key)
                 yield wanted
@@ -50,7 +48,7 @@ def _run(rule: Rule, file: SourceFile) -> Iterable[Diagnostic]:
     try:
         return list(rule.run(file))
     except ReadError:
-        raise  # Rules read called workflows. A file that can't be read is no failure of the check.
+        raise  # Rules read called workflows; a file that can't be read is not a failure of the rule.
     except Exception as error:
         message = f"internal error: this check failed ({what_and_where(error)}); please report it"
         crash = Diagnostic(
@@ -69,7 +67,7 @@ def _wanted(found: Diagnostic, file: SourceFile) -> Diagnostic | None:
 
 
 def exit_status(found: Iterable[Diagnostic], *severities: Severity) -> int:
-    """The exit code of a command that reports findings: 1 for one of these severities, 3 where a check failed."""
+    """The exit code of a command that reports findings: 1 for one of these severities, 3 if a check failed."""
     status = 0
     for one in found:
         if one.is_crash:

@@ -1,4 +1,4 @@
-"""The checks by code: which file of `wfc.rules` holds each. Light enough to be looked at where no check is run."""
+"""The checks by code, with the module of `wfc.rules` of each. This module imports no check."""
 
 from __future__ import annotations
 
@@ -90,23 +90,23 @@ CODES = {
     "WF703": "breaks_running_instances",
     "WF704": "unused_suppression",
 }
-"""In the order in which they are run. A number keeps its meaning for ever."""
+"""In the order in which they run. A number never changes its meaning."""
 
 
 def refusal(code: str) -> str:
-    """Why a code can't be ignored, and which may have been meant; empty for one that a check has."""
+    """Why a code can't be ignored, with a suggestion; empty for the code of a check."""
     if code in CODES:
         return ""
     names = {name.replace("_", "-"): known for known, name in CODES.items()}
     meant = names.get(code.lower().replace("_", "-")) or _slip(code.upper())
     hint = f"did you mean `{meant}`?" if meant else "`wfc explain` lists them"
     if re.fullmatch(r"WF[0-9]{3}", code):
-        return f"names `{code}`, which no check has; {hint}"
+        return f"names `{code}`, which is not a check; {hint}"
     return f"takes codes such as `WF302`, not `{code}`; {hint}"
 
 
 def _slip(code: str) -> str | None:
-    """The code that differs from this one in no more than one place, the later the likelier."""
+    """The code that differs from this one in a single character; a difference near the end is preferred."""
     if len(code) != len("WF302"):
         return None
     near = [known for known in CODES if sum(map(str.__ne__, known, code)) <= 1]

@@ -1,4 +1,4 @@
-"""The whole compiler without the disk: sources in, modules out."""
+"""The compiler without disk access: sources in, modules out."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from wfc_runtime.line_map import map_path, write_line_map
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """One module: what it is called, what it was made from, its text, and its line map."""
+    """One module: its name, its source, its text and its line map."""
 
     file: SourceFile
     file_name: str
     text: str
     line_map: str
-    """The text of the line map that belongs beside the module."""
+    """The text of the line map of the module."""
 
     @property
     def files(self) -> dict[str, str]:
-        """The files that it becomes in a folder, by name. The map comes first: a process that sees a new module finds
-        the map that was made with it."""
+        """The files to write, by name. The map comes first, so that a process that sees a new module finds its map."""
         return {map_path(Path(self.file_name)).name: self.line_map, self.file_name: self.text}
 
 
@@ -40,7 +39,7 @@ class Compilation:
 
 
 def compile_project(project: Project, recorded_paths: dict[SourceFile, str]) -> Compilation:
-    """Every workflow without an error as a module. `recorded_paths`: what each header says it was made from."""
+    """Compile every workflow without errors. `recorded_paths`: the source path in the header of each module."""
 
     def work(file: SourceFile) -> tuple[list[Diagnostic], Compiled | None]:
         found = check_file(file)

@@ -1,4 +1,4 @@
-"""`[tool.wfc]` in pyproject.toml: where things are, what to ignore, how much is allowed."""
+"""The settings in `[tool.wfc]` of pyproject.toml: folders, ignored checks, limits, grants and the engine."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from wfc.suggest import did_you_mean
 
 Reader = Callable[[str, str, Any], Any]
 AT_ONCE = 50
-"""Actions that a run may ask for at once, where the project does not say."""
+"""The default limit of pending actions of a run."""
 ANY = "*"
-"""The pattern that stands for every command."""
+"""The pattern that matches every command."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ConfigError(Exception):
-    """The settings can't be used. The message says which and why."""
+    """A setting is invalid. The message says which and why."""
 
 
 class ReadError(Exception):
@@ -32,26 +32,26 @@ class ReadError(Exception):
 
 @struct(frozen=True)
 class ExecSettings:
-    """`[tool.wfc.exec]`: what a server may do by itself."""
+    """`[tool.wfc.exec]`: the actions that a server may execute itself."""
 
     allow: tuple[str, ...] = ()
-    """Patterns of commands; `*` is any command, and any file of the project."""
+    """Patterns of commands; `*` allows any command, and any file of the project."""
     read: tuple[str, ...] = ()
     """Patterns of files that it may read. Patterns of commands grant no file access."""
     write: tuple[str, ...] = ()
     """Patterns of files that it may write."""
     roots: tuple[str, ...] = ()
-    """Folders beside the project's that it may work in."""
+    """Folders outside the project that it may use."""
     env: tuple[str, ...] = ()
-    """Names of environment variables that commands see beside the usual ones."""
+    """Names of environment variables that commands get in addition to the usual ones."""
     parallel: int = 8
     reply_seconds: int = 50
-    """How long a call waits for what the server does before it replies that it is still running."""
+    """How long a call waits for an action of the server before it replies that the action is still running."""
 
 
 @struct(frozen=True)
 class CompileLimits:
-    """How large a workflow may be. Each message that names a limit comes from here."""
+    """The maximum size of a workflow."""
 
     source_bytes: int = 1024 * 1024
     nesting: int = 5
@@ -65,29 +65,29 @@ class CompileLimits:
 @struct(frozen=True)
 class Config:
     root: Path
-    """The project's folder: recorded source paths are relative to it."""
+    """The folder of the project. Source paths in module headers are relative to it."""
     workflows: str = "workflows"
     generated: str = "generated"
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
-    """The tools that agents have; None where the project does not say."""
+    """The tools that agents have; None if they are not set."""
     limits: CompileLimits = field(default_factory=CompileLimits)
     elicit: bool = False
-    """Whether `wfc serve` asks the person directly, with a form of the client's."""
+    """Whether `wfc serve` asks the user directly, with a form of the client."""
     hooks: bool = True
     """Whether `wfc hook` answers the hooks of Claude Code."""
     run_limits: dict[str, int] = field(default_factory=dict)
-    """What a run may ask for, where it differs from the defaults."""
+    """The limits of runs that differ from the defaults."""
     exec: ExecSettings = field(default_factory=ExecSettings)
-    """What `wfc serve` may do by itself."""
+    """The actions that `wfc serve` may execute itself."""
     agents: dict[str, Any] | None = None
     """Names and wishes for `wfc run --agent`: `default`, `parallel`, `models` and, by name, `roles`. None where the
     project has no such table."""
     engine: str = "sqlite"
-    """What keeps the runs."""
+    """The engine that stores the runs."""
     temporal: dict[str, Any] = field(default_factory=dict)
-    """Where the Temporal server is, as far as the project says."""
+    """The settings of the Temporal server."""
     configured: bool = False
     """Whether a [tool.wfc] table was found."""
 
@@ -101,12 +101,12 @@ class Config:
 
 
 def real(path: Path) -> Path:
-    """The path with its links resolved. Links in a circle are left as they are, and fail when the file is read."""
+    """The path with symbolic links resolved. A cycle of links is left as it is, and fails when the file is read."""
     return Path(os.path.realpath(path))
 
 
 def find_root(start: Path) -> Path | None:
-    """The nearest folder from here up that holds a pyproject.toml or a git repository."""
+    """The nearest folder, from here upwards, with a pyproject.toml or a git repository."""
     for folder in (start, *start.parents):
         if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
             return folder
@@ -114,11 +114,11 @@ def find_root(start: Path) -> Path | None:
 
 
 def load_config(start: Path) -> Config:
-    """The settings that hold for a folder."""
+    """The settings that apply to a folder."""
     folder = real(start)
     root = find_root(folder)
     if root is None:
-        # No project, but the layout of one: a folder `workflows` means what it would as part of its parent.
+        # Without a project, a folder `workflows` is treated as the workflows folder of its parent.
         return Config(folder.parent if folder.name == Config.workflows else folder)
     if not (root / "pyproject.toml").is_file():
         return Config(root)
@@ -140,7 +140,7 @@ def _config(root: Path, table: Any) -> Config:
             raise ConfigError(f"[tool.wfc] ignore {wrong}")
     calls = values["limits"].call_depth if "limits" in values else CompileLimits.call_depth
     if calls != CompileLimits.call_depth:
-        # What may be compiled may be run: each call is a run inside another.
+        # Each call is a run inside another, so runs must be allowed to nest as deep as calls.
         values["run_limits"] = {"depth": calls + 1, **values.get("run_limits", {})}
     return Config(root, configured=True, **values)
 
@@ -217,7 +217,7 @@ def _limits(table: str, key: str, value: Any) -> CompileLimits:
 
 
 def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
-    # Not at the top: only a project that has this table pays for it.
+    # Imported here: only projects with this table need it.
     from wfc_runtime.machine.values import Limits
 
     if isinstance(value, dict) and "grace_seconds" in value:
@@ -272,23 +272,23 @@ def _env(table: str, key: str, value: Any) -> tuple[str, ...]:
 
 
 def no_variable(names: Iterable[str]) -> str:
-    """What is wrong with the first text that is not the name of an environment variable; empty if all are."""
+    """The error for the first text that is not the name of an environment variable; empty if all are."""
     for name in names:
         if not _VARIABLE.fullmatch(name):
             help_ = "; its value comes from the environment" if "=" in name else ""
-            return f"`{name[:60]}` is no name of a variable{help_}"
+            return f"`{name[:60]}` is not the name of a variable{help_}"
     return ""
 
 
 def _temporal(table: str, key: str, value: Any) -> dict[str, Any]:
-    # Not at the top: only a project that has this table pays for it.
+    # Imported here: only projects with this table need it.
     from wfc_runtime.service.temporal.settings import FLAGS, SETTABLE
 
     if isinstance(value, dict) and "api_key" in value:
-        raise ConfigError(f"[{table}.{key}] must not hold the API key; set WFC_TEMPORAL_API_KEY")
+        raise ConfigError(f"[{table}.{key}] must not contain the API key; set WFC_TEMPORAL_API_KEY")
     if isinstance(value, dict) and "key" in value:
         raise ConfigError(
-            f"[{table}.{key}] must not hold an encryption key; set WFC_TEMPORAL_KEY, or name a file with key_file"
+            f"[{table}.{key}] must not contain an encryption key; set WFC_TEMPORAL_KEY, or name a file with key_file"
         )
     readers: dict[str, Reader] = {name: _flag if name in FLAGS else _text for name in SETTABLE}
     found: dict[str, Any] = _table_of(readers)(table, key, value)

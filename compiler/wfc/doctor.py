@@ -1,4 +1,4 @@
-"""`wfc doctor`: does everything that a project needs work together? One function per part of the set-up."""
+"""`wfc doctor`: checks that the parts of a project work together, with one function per part."""
 
 from __future__ import annotations
 
@@ -57,16 +57,14 @@ def bad(part: str, message: str, help: str) -> Result:
 
 
 def examine(folder: Path) -> Iterator[Result]:
-    """Every result as soon as it is known. None of the parts raises."""
+    """Yield each result as soon as it is known. No part raises."""
     yield from check_installation()
     try:
         config = load_config(folder)
     except ConfigError as error:
-        yield bad("settings", str(error), "fix pyproject.toml; the rest is not checked before")
+        yield bad("settings", str(error), "fix pyproject.toml; nothing else was checked")
         return
-    where = (
-        "from [tool.wfc] in pyproject.toml" if config.configured else "the defaults: there is no [tool.wfc]"
-    )
+    where = "from [tool.wfc] in pyproject.toml" if config.configured else "defaults: there is no [tool.wfc]"
     yield good("settings", where)
     yield from check_project_files(config)
     yield from check_store(config)
@@ -82,7 +80,7 @@ def check_installation() -> Iterator[Result]:
 
     if not yaml.__with_libyaml__:
         help = "install PyYAML from a wheel, or libyaml's headers and then PyYAML"
-        yield bad("yaml", "PyYAML has no C parser here, which wfc reads with", help)
+        yield bad("yaml", "PyYAML was built without its C parser, which wfc needs", help)
     yield from _on_path()
     for module, (extra, purpose) in _EXTRAS.items():
         if find_spec(module):
@@ -136,11 +134,9 @@ def _workflows(selection: Selection) -> Iterator[Result]:
         yield good("workflows", f"{many}, all clean")
     folder = selection.config.generated_dir
     if not has_errors(build(selection, folder, check_only=True).findings):
-        yield good("modules", f"`{selection.config.generated}` is what the workflows compile to")
+        yield good("modules", f"`{selection.config.generated}` matches the workflows")
     else:
-        yield bad(
-            "modules", f"`{selection.config.generated}` is not what the workflows compile to", "`wfc compile`"
-        )
+        yield bad("modules", f"`{selection.config.generated}` does not match the workflows", "`wfc compile`")
     yield from _strangers(selection.config)
 
 
@@ -169,7 +165,7 @@ def check_store(config: Config) -> Iterator[Result]:
     try:
         check_soundness(path)
     except WfcError as error:
-        yield bad("runs", error.message, error.hint or "keep a copy of the file before anything else")
+        yield bad("runs", error.message, error.hint or "make a copy of the file before you do anything else")
         return
     runs = [run for run in waiting_runs(path) if not run.is_child]
     yield good("runs", f"`{_shown(path, config)}` can be read; {counted(len(runs), 'run')} in progress")
@@ -212,7 +208,7 @@ def check_engine(config: Config) -> Iterator[Result]:
 def check_clients(config: Config) -> Iterator[Result]:
     path = config.root / ".mcp.json"
     if not path.is_file():
-        yield note("agent", "there is no .mcp.json: no agent knows the server", "`wfc init` writes one")
+        yield note("agent", "there is no .mcp.json, so agents can't find the server", "`wfc init` writes one")
         return
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -222,12 +218,10 @@ def check_clients(config: Config) -> Iterator[Result]:
         yield bad("agent", f".mcp.json can't be read: {error}", "fix it: an agent ignores the whole file")
         return
     except (KeyError, TypeError, AttributeError):
-        yield bad(
-            "agent", ".mcp.json has no object `mcpServers`", "`wfc init --show` prints what belongs there"
-        )
+        yield bad("agent", ".mcp.json has no object `mcpServers`", "`wfc init --show` prints what to add")
         return
     if not entries:
-        yield note("agent", ".mcp.json names no `wfc serve`", "`wfc init --show` prints what belongs there")
+        yield note("agent", ".mcp.json names no `wfc serve`", "`wfc init --show` prints what to add")
     for name, entry in entries.items():
         yield _answer(name, entry, config)
 
@@ -247,7 +241,7 @@ def _is_ours(entry: Any) -> bool:
 
 
 def _answer(name: str, entry: Any, config: Config) -> Result:
-    """Start it as the agent would, and ask for its tools."""
+    """Start the server as an agent would, and list its tools."""
     import asyncio
 
     from mcp import Client
@@ -271,7 +265,7 @@ def _answer(name: str, entry: Any, config: Config) -> Result:
             return bad(
                 "agent",
                 f"there is no program `{words[0]}` to start (`{name}` in .mcp.json)",
-                f"start the agent where it is on the PATH, or name its whole path in .mcp.json{_own()}",
+                f"start the agent with the program on the PATH, or use its full path in .mcp.json{_own()}",
             )
         reason = _first(error)
         return bad(
@@ -291,7 +285,7 @@ def _first(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
-        return f"nothing came within {_SECONDS} seconds"
+        return f"no answer within {_SECONDS} seconds"
     return str(error) or type(error).__name__
 
 
@@ -371,21 +365,19 @@ def _hooks(config: Config) -> Result:
     path = config.root / ".pre-commit-config.yaml"
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     if "wfc-compile" not in text or "wfc-check" not in text:
-        return note(
-            "hooks", "pre-commit does not look at workflows", "`wfc init --show` prints what belongs there"
-        )
+        return note("hooks", "pre-commit does not check workflows", "`wfc init --show` prints what to add")
     place = _git(config, "rev-parse", "--git-path", "hooks/pre-commit")
     if place and not (config.root / place).exists():
         return note(
             "hooks",
-            "the hooks are written down, but git does not run them yet",
+            "the hooks are configured but not installed in git",
             "`pip install pre-commit`, then `pre-commit install`",
         )
     return good("hooks", "pre-commit checks workflows and modules")
 
 
 def _git(config: Config, *arguments: str) -> str | None:
-    """What git says; None where there is no git."""
+    """The output of a git command; None if git is not available."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=config.root, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Findings as data: rules make them, `wfc.render` prints them, `wfc.fixes` applies their fixes."""
+"""Findings as data. Rules create them, `wfc.render` prints them, and `wfc.fixes` applies their fixes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
 @struct(frozen=True)
 class Note:
-    """Something beside the finding that explains it, with its own place where it has one."""
+    """An explanation of a finding, with a span if it refers to a place."""
 
     message: str
     span: Span | None = None
@@ -26,7 +26,7 @@ class Note:
 
 @struct(frozen=True)
 class Edit:
-    """Put `text` in the place of a span."""
+    """Replace a span by `text`."""
 
     span: Span
     text: str
@@ -34,7 +34,7 @@ class Edit:
 
 @struct(frozen=True)
 class Fix:
-    """Edits that make the finding go away. An unsafe one may change what the workflow does."""
+    """Edits that resolve the finding. An unsafe fix may change what the workflow does."""
 
     description: str
     edits: tuple[Edit, ...]
@@ -44,7 +44,7 @@ class Fix:
 @struct(frozen=True)
 class Diagnostic:
     code: str
-    """Of the check that found it. Empty: a mistake in a file that is no workflow."""
+    """The code of the check; empty for a mistake in a file that is not a workflow."""
     name: str
     severity: Severity
     message: str
@@ -53,13 +53,13 @@ class Diagnostic:
     help: str = ""
     fix: Fix | None = None
     step: str | None = None
-    """The id of the step it is about, where there is one."""
+    """The id of the step that it is about, if any."""
     flow: tuple[Note, ...] = ()
-    """The way that a value took to the place of the finding, source first."""
+    """The path of a value to the place of the finding, source first."""
     secret: Span | None = None
-    """Characters that no output may repeat."""
+    """Characters that must be redacted in all output."""
     is_crash: bool = False
-    """Whether the check itself failed on this file: a defect of wfc, and not of the workflow."""
+    """Whether the check itself failed on this file, which is a bug of wfc and not of the workflow."""
 
     @property
     def path(self) -> str:
@@ -67,7 +67,7 @@ class Diagnostic:
 
     @property
     def is_fixed_in_place(self) -> bool:
-        """Whether the fix, where there is one, changes no other file than the one that the finding is in."""
+        """Whether the fix, if any, changes only the file of the finding."""
         return self.fix is None or all(edit.span.source is self.span.source for edit in self.fix.edits)
 
     @property
@@ -76,7 +76,7 @@ class Diagnostic:
 
 
 def what_and_where(error: BaseException) -> str:
-    """The kind of an exception and the line that raised it. Its message may quote what was worked on, even a secret."""
+    """The type of an exception and the line that raised it. Its message is left out, since it may quote a secret."""
     inner = getattr(error, "exceptions", ())
     if inner:
         return what_and_where(inner[0])
@@ -92,7 +92,7 @@ _LONGEST_NAME, _LONGEST_LINE = 80, 1000
 
 
 def tidy(text: str) -> str:
-    """One line of bounded length, whatever the names in it hold: they come from files that anyone may have written."""
+    """The text as one line of limited length. Names in it come from untrusted files and may contain anything."""
     if text.isprintable() and len(text) <= _LONGEST_NAME:
         return text
     line = one_line(text)
@@ -101,7 +101,7 @@ def tidy(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """One character for one character, and none that would control a terminal."""
+    """The text with control characters replaced one for one, so that columns stay correct."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
@@ -111,15 +111,15 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-# Redaction of secrets in a file: no output may repeat them, whichever finding it is about.
+# Redaction of secrets in a file: no output may contain them, whichever finding it is about.
 
 MASK = "*"
 _SHORTEST = 4
-"""What is shorter could be any word of a message."""
+"""A shorter secret could be any word of a message, so it is not searched for."""
 
 
 class Redaction:
-    """The secrets among some findings, and texts without them."""
+    """Redacts the secrets of some findings in texts."""
 
     def __init__(self, found: Iterable[Diagnostic]) -> None:
         self._spans: dict[Source, list[Span]] = {}
@@ -131,7 +131,7 @@ class Redaction:
         self._texts = sorted((text for text in texts if len(text) >= _SHORTEST), key=len, reverse=True)
 
     def line(self, source: Source, number: int) -> str:
-        """A line of a file, as long as it is."""
+        """A line of a file with its secrets masked, at the same length."""
         text = source.line(number)
         first = source.line_starts[number - 1]
         for span in self._spans.get(source, ()):
@@ -146,7 +146,7 @@ class Redaction:
         return text
 
     def finding(self, found: Diagnostic) -> Diagnostic:
-        """The finding with no secret in what it says."""
+        """The finding with secrets redacted in all its texts."""
         if not self._texts:
             return found
         return replace(
@@ -158,7 +158,7 @@ class Redaction:
         )
 
     def hides(self, fix: Fix) -> bool:
-        """Whether it would write a secret."""
+        """Whether the fix would print a secret."""
         return any(self.text(edit.text) != edit.text for edit in fix.edits)
 
     def _notes(self, notes: tuple[Note, ...]) -> tuple[Note, ...]:

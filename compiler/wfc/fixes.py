@@ -1,13 +1,13 @@
-"""Fixes applied in memory, and kept only where a second check finds that they do no harm.
+"""Fixes applied in memory, and kept only if a second check shows that they do no harm.
 
 A fix is edits by span; everything else stays as the author wrote it. It is accepted only if
 
 - the file still parses,
 - its finding is gone, and
-- no finding has come because of it. An error in a key, a name or a reference hides what depends on it: findings that
-  such a fix brings to light are allowed, except those inside the text that it wrote.
+- it causes no new finding. An error in a key, a name or a reference hides findings that depend on it: such a fix may
+  reveal them, except inside the text that it inserts.
 
-A safe fix of a file that compiles must also leave the statechart as it was, apart from the step that it edits. These
+A safe fix of a file that compiles must also keep the statechart unchanged, apart from the step that it edits. These
 rules hold here, and not in each check: a check may offer a fix that fits most files, and this module refuses it in the
 others.
 """
@@ -35,30 +35,30 @@ UNCOVERING = frozenset(
     | {"WF102", "WF104", "WF109", "WF111"}
     | {"WF202", "WF203", "WF204", "WF206", "WF303"}
 )
-"""Errors that keep other checks from looking at what depends on them."""
+"""Errors that hide findings of other checks."""
 _ROUNDS = 20
-"""A fix may uncover another finding; each round settles at least one of them."""
+"""A fix may reveal another finding; each round resolves at least one of them."""
 _LINE = pattern(r"\b(lines?) \d+")
 
 Change = tuple[int, int, str]
-"""Where it begins and ends, and what comes there."""
+"""Start, end and replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A text that was checked: the file, and what was found in it."""
+    """A checked text: the file and its findings."""
 
     file: SourceFile
     findings: list[Diagnostic]
 
 
 Look = Callable[[Table[Path, str]], Table[Path, Checked]]
-"""Checks texts in the place of files, each among the others."""
+"""Checks texts in place of the files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A fix that was not applied, and what was wrong with it."""
+    """A fix that was not applied, and the reason."""
 
     finding: Diagnostic
     reason: str
@@ -66,16 +66,16 @@ class Refused:
 
 @dataclass(slots=True)
 class Fixed:
-    """What became of some texts."""
+    """The fixed texts, and the fixes that were refused."""
 
     texts: dict[Path, str]
     settled: int = 0
-    """The number of findings that the applied fixes settle."""
+    """The number of findings that the applied fixes resolve."""
     refused: list[Refused] = field(default_factory=list)
 
 
 def fix_texts(texts: Table[Path, str], look: Look, *, unsafe: bool) -> Fixed:
-    """Fix all that can be fixed. Doing it again changes nothing."""
+    """Apply all possible fixes. The result is idempotent."""
     result = Fixed(dict(texts))
     checked = look(result.texts)
     for _ in range(_ROUNDS):
@@ -92,8 +92,8 @@ def fix_texts(texts: Table[Path, str], look: Look, *, unsafe: bool) -> Fixed:
 
 
 class Group(Enum):
-    """Fixes that are judged alike, and so can be tried together. Those that uncover findings come first: what another
-    check says beside a wrong name may no longer hold once the name is right."""
+    """Groups of fixes that are judged by the same rule and can be tried together. Fixes that may reveal findings come
+    first, because correcting a name can make other findings obsolete."""
 
     UNCOVERING = "an error that hides others"
     SAFE = "safe"
@@ -108,7 +108,7 @@ def group_of(found: Diagnostic, fix: Fix) -> Group:
 
 @dataclass(eq=False)
 class Candidate:
-    """A fix, and the findings that carry it: several may have the same."""
+    """A fix, and the findings that it belongs to: several findings may have the same fix."""
 
     path: Path
     fix: Fix
@@ -119,7 +119,7 @@ class Candidate:
 def candidates(
     checked: Table[Path, Checked], paths: Iterable[Path], group: Group, *, unsafe: bool
 ) -> Iterator[Candidate]:
-    """The fixes that can be applied together, in source order. What overlaps is left to the next round."""
+    """The fixes that can be applied together, in source order. Overlapping ones wait for the next round."""
     for path in paths:
         chosen: list[Change] = []
         found: dict[tuple[Change, ...], Candidate] = {}
@@ -144,7 +144,7 @@ def changes_of(fix: Fix) -> tuple[Change, ...]:
 
 
 def _overlaps(change: Change, chosen: list[Change]) -> bool:
-    """Whether it touches a chosen one. Those are sorted and apart, so only the neighbours matter."""
+    """Whether it touches a chosen one. The chosen are sorted and disjoint, so only the neighbours matter."""
     start, end, _ = change
     at = bisect_left(chosen, (start,))
     before, after = chosen[at - 1 : at] if at else [], chosen[at : at + 1]
@@ -154,7 +154,7 @@ def _overlaps(change: Change, chosen: list[Change]) -> bool:
 
 
 def apply(text: str, changes: Iterable[Change]) -> str:
-    """The text with changes that do not overlap."""
+    """Apply changes that do not overlap."""
     pieces: list[str] = []
     done = 0
     for start, end, replacement in sorted(changes):
@@ -164,7 +164,7 @@ def apply(text: str, changes: Iterable[Change]) -> str:
 
 
 class Trial:
-    """Fixes tried on texts that were checked. Those that do harm are found by halving."""
+    """Tries fixes on checked texts, and finds harmful ones by bisection."""
 
     def __init__(self, texts: Table[Path, str], checked: Table[Path, Checked], look: Look) -> None:
         self._base_texts, self._base = texts, checked
@@ -174,7 +174,7 @@ class Trial:
         self.refused: list[Refused] = []
 
     def settle(self, tried: list[Candidate]) -> None:
-        """Accept all of these fixes that do no harm."""
+        """Accept those of the fixes that do no harm."""
         if not tried:
             return
         reason = self._try(tried)
@@ -188,7 +188,7 @@ class Trial:
         self.settle(tried[half:])
 
     def _try(self, tried: list[Candidate]) -> str | None:
-        """Accept the fixes, or say what is wrong with one of them."""
+        """Accept the fixes, or return why one of them does harm."""
         every = [*self.accepted, *tried]
         texts = dict(self._base_texts)
         changed: dict[Path, list[Candidate]] = {}
@@ -218,18 +218,18 @@ class Comparison:
         )
         self._changes = sorted(change for one in fixes for change in one.changes)
         self._ends = [end for _, end, _ in self._changes]
-        """Where each change ends, before and (`_shifts`) by how much what follows it has moved."""
+        """The end of each change in the old text; `_shifts` has the shift of the text after it."""
         self._shifts = list(accumulate(len(text) - (end - start) for start, end, text in self._changes))
 
     def harm(self) -> str | None:
-        """What is worse than before, if anything."""
+        """Why the fixes do harm; None if they do not."""
         if len(self._after.file.problems) > len(self._before.file.problems):
-            return "the file would not parse any more"
+            return "the file would no longer parse"
         new = self._new()
         return self._left(new) or self._brought(new) or self._altered()
 
     def _new(self) -> list[Diagnostic]:
-        """The findings that were not there, whatever their line; those that the fixes settle count as gone."""
+        """The new findings, regardless of their line. Findings that the fixes resolve count as removed."""
         gone = {id(one) for one in self._settled}
         known = Counter(_said(one) for one in self._before.findings if id(one) not in gone)
         new: list[Diagnostic] = []
@@ -238,7 +238,7 @@ class Comparison:
                 known[_said(one)] -= 1
             else:
                 new.append(one)
-        # The message of one that stays may quote text that an edit has changed.
+        # The message of a remaining finding may quote text that an edit has changed.
         same = [one for one in self._before.findings if known[_said(one)] > 0 and id(one) not in gone]
         return [one for one in new if not self._takes(one, same)]
 
@@ -251,15 +251,15 @@ class Comparison:
         return False
 
     def _left(self, new: list[Diagnostic]) -> str | None:
-        """Whether a finding that should have gone is still there, in the same words or in the text of its fix."""
+        """Whether a resolved finding is still reported, with the same message or inside the inserted text."""
         said = {_said(one) for one in self._settled}
         if any(_said(one) in said for one in new):
-            return "the finding would still be there"
+            return "the finding would remain"
         for fix in self._fixes:
             codes = {one.code for one in fix.findings}
             for one in new:
                 if one.code in codes and any(_meets(one, *place) for place in self._written(fix)):
-                    return f"it would bring another: {one.message}"
+                    return f"it would cause another finding: {one.message}"
         return None
 
     def _brought(self, new: list[Diagnostic]) -> str | None:
@@ -272,7 +272,7 @@ class Comparison:
                 for start, end in self._written(fix)
             )
             if inside or not self._uncovers or self._misfits(one):
-                return f"it would bring {one.code}: {one.message}"
+                return f"it would cause {one.code}: {one.message}"
         return None
 
     def _misfits(self, found: Diagnostic) -> bool:
@@ -288,7 +288,7 @@ class Comparison:
         )
 
     def _altered(self) -> str | None:
-        """Whether safe fixes of a file that compiled change more than the steps that they edit."""
+        """Whether safe fixes change more of the statechart than the steps that they edit."""
         if (
             not self._fixes
             or not all(fix.fix.safe for fix in self._fixes)
@@ -301,18 +301,18 @@ class Comparison:
         edited = _edited(before, [change[:2] for change in self._changes])
         edited |= _edited(after, [place for fix in self._fixes for place in self._written(fix)])
         if dump(before.module, edited) != dump(after.module, edited):
-            return "it would change more than the step that it is about"
+            return "it would change other steps"
         return None
 
     def _written(self, fix: Candidate) -> Iterator[tuple[int, int]]:
-        """Where the text that a fix writes stands afterwards."""
+        """The span of the inserted text after the fix."""
         for change in fix.changes:
             at = bisect_left(self._changes, change)
             start = change[0] + (self._shifts[at - 1] if at else 0)
             yield start, start + len(change[2])
 
     def _moved(self, offset: int) -> int:
-        """Where a place is afterwards; one inside an edit is at its beginning."""
+        """An offset after the fix; an offset inside an edit becomes its start."""
         at = bisect_right(self._ends, offset)
         if at < len(self._changes):
             offset = min(offset, self._changes[at][0])
@@ -328,7 +328,7 @@ def _meets(found: Diagnostic, start: int, end: int) -> bool:
 
 
 def _edited(file: SourceFile, places: Iterable[tuple[int, int]]) -> set[str]:
-    """The innermost step around each place."""
+    """The innermost step around each offset."""
     found: set[str] = set()
     for start, end in places:
         around = [step for step in file.steps if step.node.span.start <= start and end <= step.node.span.end]

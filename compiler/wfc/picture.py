@@ -11,11 +11,11 @@ from wfc_runtime.picture.text import shorten, show
 
 IN_ANY_CASE = "in any case"
 Graph = Mapping[str, Vertex]
-"""Steps by name, with what each waits for."""
+"""Steps by name, with their dependencies."""
 
 
 def to_picture(module: Module, task: str | None = None, graph: Graph | None = None) -> Picture:
-    """All charts of a workflow, or the one of a task. With a `graph`, that is what is shown of its main steps."""
+    """All charts of a workflow, or that of one task. The main steps are shown as the `graph`, if there is one."""
     charts = [chart for title, chart in module.tasks.items() if task in (None, title)]
     panels = [_panel(chart, f"task {chart.title}", Builder(chart).root(), chart.title) for chart in charts]
     if task is None:
@@ -30,7 +30,7 @@ def _panel(chart: Chart, caption: str, flow: Flow, name: str = "main") -> Panel:
 
 
 def _graph_flow(chart: Chart, graph: Graph) -> Flow:
-    """A node for each step of the graph and a link for each dependency; at the end the step that is not in it."""
+    """A node for each step of the graph, a link for each dependency, and at the end the step outside the graph."""
     states = {state.title: state for state in chart.states() if _is_work(state, chart)}
     steps = {name: states[name] for name in graph if name in states}
     waits = {name: [one for one in graph[name].waits if one.step in steps] for name in steps}
@@ -56,14 +56,14 @@ def _graph_flow(chart: Chart, graph: Graph) -> Flow:
 
 
 def _is_work(state: State, chart: Chart) -> bool:
-    """Whether it does the work of a step that the author wrote."""
+    """Whether the state does the work of a step in the source."""
     return state.step is not None and state.kind == state.step.kind and state.id not in chart.added
 
 
 def _plain_node(state: State, vertex: Vertex) -> Node:
     who = who_of(state.effect) if state.effect else ""
     detail = f"{state.kind} {who}".rstrip()
-    # The effect is in the machine's terms, which the author has not written.
+    # The effect uses names of the machine, which are not in the source.
     given = [f"{name}: {show(value, TIP_WIDTH)}" for name, value in vertex.inputs.items()]
     tip = [*heading_of(state, state.kind), *given]
     if vertex.condition:

@@ -1,4 +1,4 @@
-"""A project and its source files, each with its stages through the compiler, and the state of generated modules."""
+"""A project and its source files with their intermediate results, and the drift of generated modules."""
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ if TYPE_CHECKING:
 
 
 class DriftKind(StrEnum):
-    """How a generated file is not as it should be."""
+    """How a generated file differs from what would be generated."""
 
     MISSING = "missing"
     STALE = "stale"
     EDITED = "edited"
     OLD_FORMAT = "old format"
     CONFLICTED = "conflicted"
-    """A merge has left it with both sides."""
+    """It has merge conflicts."""
     FOREIGN = "foreign"
-    """A file of that name that wfc did not make."""
+    """A file of that name that wfc did not generate."""
     ORPHANED = "orphaned"
-    """Its source has gone."""
+    """Its source was removed."""
 
 
 @struct(frozen=True)
 class Drift:
-    """One generated file that is not what it should be."""
+    """One generated file that is out of date or wrong."""
 
     condition: DriftKind
     path: str
     before: str | None
-    """What is on disk."""
+    """The text on disk; None if there is no file."""
     after: str | None
-    """What should be; None where the file should go."""
+    """The generated text; None if the file should be removed."""
 
     @property
     def is_module(self) -> bool:
-        """Otherwise it is a line map."""
+        """Whether it is a module; otherwise it is a line map."""
         return not self.path.endswith(SUFFIX)
 
     @property
     def module_path(self) -> str:
-        """The module that it is, or that the line map belongs to."""
+        """The path of the module, or of the module that the line map belongs to."""
         return self.path if self.is_module else self.path.removesuffix(SUFFIX) + ".py"
 
     @property
@@ -76,14 +76,14 @@ class Drift:
 
 
 def drift_of(path: str, before: str | None, after: str, source_text: str) -> Drift | None:
-    """How a module on disk differs from what was compiled just now, if it does."""
+    """The drift of a module on disk from the newly compiled one; None if they are equal."""
     if before == after:
         return None
     return Drift(_condition(before, source_text), path, before, after)
 
 
 def map_drift_of(path: str, before: str | None, after: str) -> Drift | None:
-    """How a line map on disk differs from what was compiled just now, if it does."""
+    """The drift of a line map on disk from the newly compiled one; None if they are equal."""
     if before == after:
         return None
     if before is None:
@@ -115,7 +115,7 @@ def _condition(before: str | None, source_text: str) -> DriftKind:
 
 
 def without_repeats(drift: list[Drift]) -> list[Drift]:
-    """Without line maps of which there is nothing to say beside what is said of their module."""
+    """Remove line maps whose drift follows from that of their module."""
     told = {(item.path, item.condition) for item in drift}
     modules = {path for path, _ in told}
 
@@ -136,13 +136,13 @@ _WORTH_A_LOOK = 1500
 
 @struct(eq=False)
 class SourceFile:
-    """One source file with all results of the compiler so far. Rules are given this."""
+    """One source file and the results of each stage of the compiler. Rules get this as their argument."""
 
     source: Source
     document: Document
     config: Config
     parsed: Parsed | None
-    """None where the text is not a mapping."""
+    """None if the text is not a mapping."""
     project: Project
     drift: list[Drift] = field(default_factory=list)
     """Generated modules and line maps of this file that differ from what it compiles to, if they were compared."""
@@ -174,7 +174,7 @@ class SourceFile:
 
     @property
     def is_translated(self) -> bool:
-        """Whether the core AST is a translation: then it has texts that the file has in another form, or not at all."""
+        """Whether the core AST is a translation, with texts that the file has in another form or not at all."""
         return self.parsed is not None and self.parsed.surface is not None
 
     @property
@@ -209,7 +209,7 @@ class SourceFile:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the file has so many steps that other checks would take too long."""
+        """Whether the file has so many steps that checking it fully would take too long."""
         return len(self.steps) > max(self.limits.steps, _WORTH_A_LOOK)
 
     @property
@@ -245,7 +245,7 @@ class Project:
     progress: Callable[[int, int], None] = lambda done, of: None
     """Called with the number of files done and their total."""
     known_names: Iterable[str] | None = None
-    """The names of all workflows, where only those files have been read that the checked ones depend on."""
+    """The names of all workflows, if only the checked files and their dependencies have been read."""
 
     def waiting(self, workflow: str) -> list[Waiting]:
         """The runs of a workflow that are in progress."""
@@ -294,7 +294,7 @@ class Project:
 
     @cached_property
     def beside(self) -> Project:
-        """The other files, which find only each other."""
+        """The other files, in a project of their own: they see only each other."""
         found = Project(self.config, overrides=self.overrides)
         for path, data in self.others():
             load_file(path, data, self.config, found)
@@ -310,7 +310,7 @@ class Project:
 
 
 def load_file(path: str, data: bytes, config: Config, project: Project) -> SourceFile:
-    """Read one file. Mistakes are not errors here; rules report them."""
+    """Read one file. Mistakes do not raise; rules report them."""
     limits = config.limits
     source, problems = read_source(data, path, limits.source_bytes)
     if problems:

@@ -1,4 +1,4 @@
-"""The nearest name, for messages that say "did you mean"."""
+"""Finds the most similar name, for "did you mean" messages."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ _LONGEST = 200
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that this one is a typing mistake of, if there is one."""
+    """The known name that this one is probably a typo of, if any."""
     ranked = _ranked(name, known)
     return ranked[0][1] if ranked else None
 
 
 def only_near(name: str, known: Iterable[str]) -> str | None:
-    """The same, where no other name is as near."""
+    """The same, if no other name is equally near."""
     ranked = _ranked(name, known)
     return ranked[0][1] if ranked and (len(ranked) == 1 or ranked[0][0] < ranked[1][0]) else None
 
 
 def _ranked(name: str, known: Iterable[str]) -> list[tuple[tuple[int, int], str]]:
-    """Names within reach, the nearest first. Of two that are as near, the one that begins with more of the same."""
+    """Similar names, the nearest first. Of two equally near names, the one with the longer common prefix comes
+    first."""
     if len(name) > _LONGEST:
         return []
     found = []
@@ -42,16 +43,16 @@ def _fold(name: str) -> str:
 
 
 def _reach(one: str, other: str) -> int:
-    """How many letters a typing mistake may get wrong. In a short name, few make another word of it."""
+    """The maximum edit distance of a typo. In a short name, a few changes make a different word."""
     short = min(len(one), len(other))
     if short < 3:
-        # Of two letters, a different one makes another word; one too many or too few is a slip.
+        # In a name of two letters, a replaced letter makes another word; an added or missing one is a typo.
         return 1 if short == 2 and len(one) != len(other) else 0
     return 1 if short <= 5 else 2 if short <= 10 else 3
 
 
 def _edits(one: str, other: str) -> int | None:
-    """How many letters must be added, removed, replaced or swapped with the next; None if that is out of reach."""
+    """The edit distance, with swapped neighbours as one edit; None if it exceeds the limit."""
     if one == other:
         return 0
     reach = _reach(one, other)
@@ -73,7 +74,7 @@ def _edits(one: str, other: str) -> int | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A help line: the nearest name, or what there is to choose from."""
+    """A help line: the nearest name, or a list of the known names."""
     choices = list(known)
     found = nearest(name, choices)
     if found:
@@ -85,11 +86,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 _COMPARISONS = 10_000
-"""One costs up to 50 microseconds: a thousand wrong names must not take a minute for their suggestions."""
+"""The maximum number of comparisons. One takes up to 50 microseconds, and a file may have a thousand wrong names."""
 
 
 class Nearest:
-    """Remembers what it was asked, and stops looking for near names when it has compared enough."""
+    """Caches suggestions, and stops searching after a maximum number of comparisons."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self.known = list(dict.fromkeys(known))
@@ -97,13 +98,13 @@ class Nearest:
         self._found: dict[str, str | None] = {}
 
     def to(self, name: str) -> str | None:
-        """The known name most like this one."""
+        """The most similar known name."""
         if name not in self._found:
             self._left -= len(self.known)
             self._found[name] = nearest(name, self.known) if self._left >= 0 else None
         return self._found[name]
 
     def hint(self, name: str) -> str:
-        """A help line: the nearest name, or what there is to choose from."""
+        """A help line: the nearest name, or a list of the known names."""
         near = self.to(name)
         return f"did you mean `{near}`?" if near else did_you_mean("", self.known)

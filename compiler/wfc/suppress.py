@@ -16,17 +16,17 @@ _DIRECTIVE = pattern(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
 _IGNORE = pattern(r"\s*ignore\[(?P<codes>[^\]]*)\]")
 _CODE = pattern(r"[^,\s]+")
 FIRM = ("WF0", "WF1", "WF201", "WF402")
-"""Errors in structure, references and syntax: with one of them there is no machine to be made."""
+"""Errors in structure, references and syntax. A workflow with one of them can't be compiled."""
 
 
 def can_be_hidden(code: str, severity: Severity) -> bool:
-    """Whether it is a matter of judgement: hiding an error that stops the compiler would help nobody."""
+    """Whether a finding can be suppressed. Suppressing an error that prevents compilation would have no use."""
     return severity is not Severity.ERROR or not code.startswith(FIRM)
 
 
 @struct(eq=False)
 class Suppression:
-    """One code of one comment, and whether it ever hid anything."""
+    """One code of one comment, and whether it has suppressed a finding."""
 
     code: str
     span: Span
@@ -35,19 +35,19 @@ class Suppression:
 
 @struct(eq=False)
 class Comment:
-    """A comment for wfc: from its `#` to the end of its line, and the codes it names."""
+    """A suppression comment: from its `#` to the end of its line, and its codes."""
 
     span: Span
     codes: Span | None
-    """What stands in the brackets; None where the comment can't be read."""
+    """The span of the text in brackets; None if the comment can't be parsed."""
     items: list[Suppression] = field(default_factory=list)
 
 
 class Suppressions:
-    """The comments of one file, and which findings they hide.
+    """The suppression comments of one file, and the findings that they suppress.
 
-    A comment speaks for its line, and for all of a text that begins or ends there. One that stands alone
-    speaks for the next line with content.
+    A comment applies to its line, and to the whole of a multi-line text that begins or ends there. A comment alone on
+    its line applies to the next line with content.
     """
 
     def __init__(self, source: Source, root: Node | None) -> None:
@@ -69,7 +69,7 @@ class Suppressions:
             self._by_place.setdefault((item.code, line), []).append(item)
 
     def cover(self, found: Diagnostic) -> bool:
-        """Whether a comment hides this finding; that comment has then done its work."""
+        """Whether a comment suppresses this finding. The comment is then marked as used."""
         if not self._by_place or found.span.source is not self._source:
             return False
         if not can_be_hidden(found.code, found.severity):
@@ -94,7 +94,7 @@ def _comment(span: Span, found: re.Match[str]) -> Comment:
 
 
 class _Lines:
-    """Which line a comment means. A text of several lines counts as one: its first."""
+    """The line that a comment applies to. A multi-line text counts as its first line."""
 
     def __init__(self, source: Source, root: Node | None) -> None:
         texts = dict(sorted(_long_texts(root))) if root else {}
@@ -111,7 +111,8 @@ class _Lines:
         line = comment.line
         if self._source.line(line)[: comment.column - 1].strip():
             return self.first_of(line)
-        # Comments come in order: those of one group all mean the line that the first of them has found.
+        # Comments come in order, and those of one group apply to the same line, so the search continues from the last
+        # one.
         self._next = max(self._next, line)
         while self._next < len(self._source.line_starts) and _is_blank(self._source.line(self._next)):
             self._next += 1
@@ -123,7 +124,7 @@ def _is_blank(line: str) -> bool:
 
 
 def _long_texts(node: Node) -> Iterator[tuple[int, int]]:
-    """First and last line of every text that has several."""
+    """The first and last line of every multi-line text."""
     match node:
         case Scalar():
             if node.span.line != node.span.end_line:

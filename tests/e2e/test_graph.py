@@ -80,7 +80,7 @@ def test_a_format_that_is_given_wins_over_the_ending(project: Path) -> None:
 def test_an_ending_that_says_nothing_is_wrong_usage(project: Path) -> None:
     done = wfc("graph", "deploy", "-o", "x.png", cwd=project)
     assert done.status == 2
-    assert "can't tell the format from `x.png`; say --format, or end it with .mmd, .dot or .svg" in done.err
+    assert "unknown format of `x.png`; use --format, or a name that ends with .mmd, .dot or .svg" in done.err
 
 
 def test_a_file_that_cannot_be_written_is_wrong_usage(project: Path) -> None:

@@ -208,7 +208,7 @@ def _return_in_header(project: Project) -> None:
 
 UNTRUSTED = "module_untrusted"
 NOT_A_SOURCE = f"{UNTRUSTED}: .* which is not a workflow source of this project"
-DIFFERS = f"{UNTRUSTED}: .* is not what `workflows/own.yaml` compiles to"
+DIFFERS = f"{UNTRUSTED}: .* differs from the module that `workflows/own.yaml` compiles to"
 ATTEMPTS: dict[str, tuple[Callable[[Project], object], str, list[str]]] = {
     "a forged module of a source that there is not": (_named("workflows/evil.yaml"), NOT_A_SOURCE, NAMES),
     "a forged module of another workflow's source": (_named("workflows/own.yaml"), DIFFERS, NAMES),

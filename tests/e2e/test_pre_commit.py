@@ -117,7 +117,7 @@ def test_a_stale_module_fails_until_it_is_compiled_and_staged(repository: Reposi
     repository.git("add", "-A")
     passed, said = repository.commit()
     assert not passed
-    assert "is not what its source says" in said
+    assert "does not match its source" in said
     repository.compile()
     passed, said = repository.commit()
     assert not passed, "compiled, but not staged"

@@ -158,7 +158,7 @@ def test_inputs_are_read_by_their_types_and_the_command_line_wins_over_the_file(
 def test_without_a_terminal_and_without_answers_it_says_so_and_starts_nothing(project: Path) -> None:
     done = wfc("run", "workflows/flow.yaml", "-i", "count=1", cwd=project, stdin="")
     assert done.status == 2
-    assert "standard input is not a terminal, so nobody can answer; give --answers FILE" in done.err
+    assert "standard input is not a terminal, so prompts can't be answered; use --answers FILE" in done.err
     assert not (project / ".wfc").exists()
 
 
@@ -169,7 +169,7 @@ def test_a_step_that_the_answers_lack_is_named_and_the_run_goes_on_once_it_is_ad
     done = wfc("run", "workflows/flow.yaml", *arguments, cwd=project)
     assert done.status == 2
     assert "the answers have nothing for step `ask` of `callee`; add `ask: <result>` to `answers`" in done.err
-    resume = done.err.split("go on with `wfc ")[1].split("`")[0].split()
+    resume = done.err.split("continue it with `wfc ")[1].split("`")[0].split()
     (project / "answers.yaml").write_text(text + "  ask: late\n")
     resumed = wfc(*resume, *arguments, "--json", cwd=project)
     assert json.loads(resumed.out)["result"] == {"all": [2, 4], "told": "late"}, resumed.err
@@ -182,7 +182,7 @@ def test_a_list_of_answers_goes_on_where_the_run_was_left(project: Path) -> None
     done = wfc("run", "workflows/flow.yaml", *arguments, cwd=project)
     assert "step `double` is asked once more, and the answers have 1 for it" in done.err
     (project / "answers.yaml").write_text(ANSWERS)
-    resume = done.err.split("go on with `wfc ")[1].split("`")[0].split()
+    resume = done.err.split("continue it with `wfc ")[1].split("`")[0].split()
     assert json.loads(wfc(*resume, *arguments, "--json", cwd=project).out)["result"] == RESULT
 
 
@@ -193,7 +193,7 @@ def test_a_list_of_answers_goes_on_where_the_run_was_left(project: Path) -> None
         ("gret: x", "help: did you mean `greet`?"),
         ("each: []", "error: step `each` takes no answer: nobody is asked there"),
         ("rest: true", "error: step `rest` takes no answer"),
-        ("two/double: 1", "error: there is no task or called workflow `two` that asks for anything"),
+        ("two/double: 1", "error: there is no task or called workflow `two` that produces an action"),
         (
             "approve: maybe",
             "2:12: error: this can't be the result of `approve`: result.confirmed: 'maybe' is not of type",
@@ -228,7 +228,7 @@ def test_commands_are_executed_with_allow_exec_where_the_answers_say_nothing(pro
     (project / "answers.yaml").write_text("inputs: {count: 1, who: a b}\nanswers: {approve: false}\n")
     plain = wfc("run", "workflows/flow.yaml", "--answers", "answers.yaml", cwd=project)
     assert plain.status == 2
-    assert "add `greet: <result>` to `answers`, or let it be executed with --allow-exec" in plain.err
+    assert "add `greet: <result>` to `answers`, or allow its execution with --allow-exec" in plain.err
     done = wfc("run", "workflows/flow.yaml", "--answers", "answers.yaml", "--allow-exec", cwd=project)
     assert (done.status, done.out) == (0, "stopped\n")
     assert "a b\n times 1?" in done.err or "a b\n     times 1?" in done.err
@@ -240,7 +240,7 @@ def test_commands_are_executed_with_allow_exec_where_the_answers_say_nothing(pro
         (("nowhere",), "there is no workflow or file `nowhere`"),
         (("workflows",), "`workflows` is a folder"),
         (("workflows/flow.yaml", "-i", "count"), "--input takes name=value, not `count`"),
-        (("workflows/flow.yaml", "-i", "count=1", "-i", "count=2"), "--input count is given twice"),
+        (("workflows/flow.yaml", "-i", "count=1", "-i", "count=2"), "--input count was given twice"),
         (("workflows/flow.yaml", "--answers", "no.yaml"), "can't read `no.yaml`"),
         (("workflows/flow.yaml", "--inputs", "-", "--answers", "-"), "only one of --inputs and --answers"),
         (
@@ -262,10 +262,10 @@ def test_how_to_go_on_names_the_file_that_keeps_the_run(
     (tmp_path / "a.yaml").write_text("answers: {}\n")
     arguments = ("run", "build", "--answers", "a.yaml")
     left = wfc(*arguments, "--state", "my runs.db", cwd=tmp_path).err
-    said = left.split("go on with `wfc ")[1].split("`")[0]
+    said = left.split("continue it with `wfc ")[1].split("`")[0]
     assert said.startswith("runs --state 'my runs.db' resume ")
     (tmp_path / "a.yaml").write_text("answers: {build: made}\n")
     assert wfc(*shlex.split(said), "--answers", "a.yaml", cwd=tmp_path).status == 0
     (tmp_path / "a.yaml").write_text("answers: {}\n")
     monkeypatch.setenv("WFC_STATE", str(tmp_path / "set.db"))
-    assert "go on with `wfc runs resume " in wfc(*arguments, cwd=tmp_path).err
+    assert "continue it with `wfc runs resume " in wfc(*arguments, cwd=tmp_path).err

@@ -79,9 +79,9 @@ def test_commands_see_the_variables_that_the_command_line_names(
     done = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "SECRET_TOKEN", "--json", cwd=project)
     assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
     refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
-    assert (refused.status, "--exec-env goes with --allow-exec" in refused.err) == (2, True)
+    assert (refused.status, "--exec-env requires --allow-exec" in refused.err) == (2, True)
     refused = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "CI=1", cwd=project)
-    assert (refused.status, "`CI=1` is no name of a variable" in refused.err) == (2, True)
+    assert (refused.status, "`CI=1` is not the name of a variable" in refused.err) == (2, True)
 
 
 ELSEWHERE = """\
@@ -174,7 +174,7 @@ def test_patterns_are_relative_to_the_project_wherever_the_command_is_given(file
 def test_a_file_that_does_not_match_is_asked_for(files: Path) -> None:
     done = wfc("run", "workflows/files.yaml", "--allow-write", "out/*", cwd=files)
     assert done.status == 2
-    assert "step `read` asks for a result" in done.err
+    assert "step `read` needs a result" in done.err
     assert not (files / "out").exists()
 
 

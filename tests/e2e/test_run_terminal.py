@@ -62,20 +62,20 @@ def test_a_person_works_a_run_and_is_asked_again_until_the_answer_fits(project: 
     terminal.expect("1. look (shell)")
     terminal.expect("$ echo looked > seen.txt; cat seen.txt")
     terminal.answer("run it here? [y/n]", "maybe")
-    terminal.expect("say y or n")
+    terminal.expect("answer y or n")
     assert not (project / "seen.txt").exists()
     terminal.answer("run it here? [y/n]", "y")
     terminal.expect("exit code 0")
     terminal.expect("2. green")
     terminal.answer("number or name:", "3")
-    terminal.expect("`3` is none of them: say 1 to 2, or the name")
+    terminal.expect("`3` is not an option; enter 1 to 2, or the name")
     terminal.answer("number or name:", "2")
     terminal.answer(">", "Not Fit")
-    terminal.expect("that does not fit: result.input: 'Not Fit' does not match '^[a-z]+$'")
+    terminal.expect("invalid: result.input: 'Not Fit' does not match '^[a-z]+$'")
     terminal.answer(">", "fit")
     terminal.answer(">", "good: true")
     terminal.answer("…", "")
-    terminal.expect("that does not fit: 'why' is a required property")
+    terminal.expect("invalid: 'why' is a required property")
     terminal.answer(">", '{"good": true,')
     terminal.answer("…", "")
     terminal.answer("…", '"why": "well"}')
@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_a_run_that_resume_goes_on_with(project: Path) -> None:
     terminal.answer("run it here? [y/n]", "y")
     terminal.expect("number or name:")
     terminal.interrupt()
-    terminal.expect("the run waits as it is; go on with `wfc runs resume ")
+    terminal.expect("the run is saved; continue it with `wfc runs resume ")
     assert terminal.wait() == 130
     run = terminal.seen.split("wfc runs resume ")[1].split("`")[0]
     again = Terminal("runs", "resume", run, cwd=project)
@@ -135,7 +135,7 @@ def test_ctrl_c_in_a_wait_leaves_the_run_too(project: Path) -> None:
     terminal = Terminal("run", "workflows/flow.yaml", cwd=project)
     terminal.expect("rest waits (resting): 300 s left")
     terminal.interrupt()
-    terminal.expect("go on with `wfc runs resume ")
+    terminal.expect("continue it with `wfc runs resume ")
     assert terminal.wait() == 130
 
 
@@ -143,7 +143,7 @@ def test_end_of_input_and_a_closed_editor_are_no_answer(project: Path) -> None:
     terminal = Terminal("run", "workflows/flow.yaml", cwd=project)
     terminal.expect("run it here? [y/n]")
     os.write(terminal._file, b"\x04")
-    terminal.expect("the run waits as it is")
+    terminal.expect("the run is saved")
     assert terminal.wait() == 130
 
 
@@ -194,6 +194,6 @@ def test_what_a_workflow_shows_can_not_steer_the_terminal(project: Path) -> None
 
 def test_a_person_who_starts_the_server_is_told_what_it_waits_for(tmp_path: Path) -> None:
     terminal = Terminal("serve", cwd=tmp_path)
-    terminal.expect("this speaks MCP on stdin and stdout, to an agent that starts it")
+    terminal.expect("serving MCP on stdin and stdout")
     terminal.interrupt()
     assert terminal.wait() == 130

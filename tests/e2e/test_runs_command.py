@@ -92,7 +92,7 @@ def test_what_agents_send_never_controls_the_terminal(project: Path, run: str) -
 
 def test_cancel_ends_a_run_and_keeps_the_reason(project: Path, run: str) -> None:
     assert wfc("runs", "cancel", run, "--reason", "no need", cwd=project).out == f"{run} is cancelled\n"
-    told = "no runs under way; `--status all` shows those that have ended\n"
+    told = "no runs in progress; `--status all` also shows runs that have ended\n"
     assert wfc("runs", "list", cwd=project).out == told
     assert "no need" in wfc("runs", "show", run, cwd=project).out
 
@@ -104,7 +104,7 @@ def test_check_warns_of_a_step_that_a_run_waits_in_and_migrate_refuses_to_lose_i
     checked = wfc("check", cwd=project)
     assert checked.status == 1
     assert (
-        f"warning[WF703 breaks-running-instances]: run `{run}` waits in step `ask-first`, which is not here any more"
+        f"warning[WF703 breaks-running-instances]: run `{run}` waits in step `ask-first`, which no longer exists"
         in checked.out
     )
     assert wfc("compile", cwd=project).status == 0
@@ -117,7 +117,7 @@ def test_migrate_moves_a_run_whose_step_is_still_there(project: Path, run: str) 
     write(project / "workflows", asks=ASKS.replace("Really", "Truly"))
     assert wfc("check", cwd=project).status == 0
     assert wfc("compile", cwd=project).status == 0
-    assert wfc("runs", "migrate", run, cwd=project).out == f"{run} goes on with the current version\n"
+    assert wfc("runs", "migrate", run, cwd=project).out == f"{run} continues with the current version\n"
 
 
 def test_a_project_in_which_nothing_was_started_has_no_runs(project: Path) -> None:
@@ -210,7 +210,7 @@ def test_prune_lists_what_it_would_erase_and_erases_with_yes(project: Path, ende
     assert wfc("runs", "prune", "--older-than", "1h", cwd=project).out == "no run is that old\n"
     listed = wfc("runs", "prune", "--older-than", "0s", cwd=project).out
     assert listed.startswith(f"{ended}  completed  asks  ended ")
-    assert listed.endswith("1 run would be erased; --yes does it\n")
+    assert listed.endswith("1 run would be deleted; confirm with --yes\n")
     assert ended in wfc("runs", "list", "--status", "all", cwd=project).out
     kept = wfc("runs", "prune", "--older-than", "0s", "--status", "failed", "--yes", cwd=project)
     assert kept.out == "no run is that old\n"
@@ -256,13 +256,13 @@ def test_an_import_executes_only_what_the_project_has_or_what_it_is_told_to_trus
     ("arguments", "message"),
     [
         (("prune",), "Missing option '--older-than'"),
-        (("prune", "--older-than", "soon"), "`soon` is no age; say for example 30d, 12h or 90m"),
+        (("prune", "--older-than", "soon"), "`soon` is not an age; examples: 30d, 12h, 90m"),
         (("prune", "--older-than", "1d", "--status", "running"), "only runs that have ended can be pruned"),
         (("import", "nothing.json"), "can't read `nothing.json`"),
         (("import", "pyproject.toml"), "`pyproject.toml` is not JSON"),
         (("export", "nosuchrun"), "there is no run `nosuchrun`"),
         (("resume", "nosuchrun"), "there is no run `nosuchrun`"),
-        (("history", "nosuchrun"), "there is no run `nosuchrun`. `wfc runs list --status all` shows"),
+        (("history", "nosuchrun"), "there is no run `nosuchrun`. `wfc runs list --status all` lists"),
         (("list", "--status", "odd"), "unknown status 'odd'"),
     ],
 )
@@ -298,10 +298,10 @@ def test_a_beginning_that_several_runs_have_or_that_is_too_short_is_refused(proj
     short = wfc("runs", "show", "abc", cwd=project)
     assert short.status == 2
     assert "there is no run `abc`" in short.err
-    assert "the first 4 characters of an id" in short.err
+    assert "a unique prefix of at least 4 characters" in short.err
     several = wfc("runs", "cancel", "abcd", cwd=project)
     assert several.status == 2
-    assert "`abcd` is the beginning of several runs: abcd2, abcd3. Give more of the one" in several.err
+    assert "`abcd` matches several runs: abcd2, abcd3. Give more characters" in several.err
     service.start("asks", {})
     service.close()
     assert wfc("runs", "show", "abcd", cwd=project).out.startswith("asks abcd: "), "a whole id is that run's"

@@ -52,7 +52,7 @@ def test_a_merge_with_conflicts_is_told_and_compiling_the_resolved_yaml_is_all_i
         assert f"a merge left conflicts in {names}: resolve" in done.err
     assert "a merge left a conflict here" in wfc("check", cwd=project).out
     write(project / "workflows", alpha=SMALL.format(name="alpha"))
-    assert wfc("compile", "--check", cwd=project).out.count("has conflicts that a merge left") == 1
+    assert wfc("compile", "--check", cwd=project).out.count("has merge conflicts") == 1
     assert wfc("compile", cwd=project).out == "generated: wrote 1\n"
     git(project, "add", "-A")
     assert wfc("compile", "--check", "--staged", cwd=project).status == 0

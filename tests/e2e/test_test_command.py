@@ -108,14 +108,14 @@ def test_what_was_never_tried_is_named_with_its_place_and_fails_the_minimum(proj
     tests = TESTS[: TESTS.index("  - name: Bob")]
     done = run(project, tests, "--min-coverage", "80")
     assert done.status == 1
-    assert "    workflows/flow.yaml:6: never tried: `greet` failing and being tried again\n" in done.out
+    assert "    workflows/flow.yaml:6: not covered: `greet` failing and being tried again\n" in done.out
     assert (
-        "    workflows/flow.yaml:6: never tried: `greet` failing, and on_error going on to `stop`\n"
+        "    workflows/flow.yaml:6: not covered: `greet` failing, and on_error going on to `stop`\n"
         in done.out
     )
-    assert "    workflows/flow.yaml:18: never tried: `approve` being skipped, on to `each`\n" in done.out
-    assert "    workflows/flow.yaml:33: never tried: step `stop`\n" in done.out
-    assert "`flow` is covered to 71.4%, below 80%" in done.err
+    assert "    workflows/flow.yaml:18: not covered: `approve` being skipped, on to `each`\n" in done.out
+    assert "    workflows/flow.yaml:33: not covered: step `stop`\n" in done.out
+    assert "`flow` has coverage 71.4%, below 80%" in done.err
     assert run(project, tests, "--min-coverage", "70").status == 0
 
 
@@ -123,7 +123,7 @@ def test_a_workflow_without_tests_counts_as_not_covered(project: Path) -> None:
     write(project / "workflows", other="")
     done = run(project, TESTS, "--min-coverage", "1")
     assert done.status == 1
-    assert "`other` is covered to 0.0%, below 1%" in done.err
+    assert "`other` has coverage 0.0%, below 1%" in done.err
     assert wfc("test", "workflows/flow.yaml", "--min-coverage", "100", cwd=project).status == 0
 
 

@@ -47,7 +47,7 @@ class Watching:
         for line in self._process.stdout:
             self.said += line
 
-    def report(self, ending: str = "Ctrl-C ends it\n") -> str:
+    def report(self, ending: str = "stop with Ctrl-C\n") -> str:
         """What it says next, up to the end of a report."""
         wait_until(lambda: ending in self.said[self._read :], lambda: f"{ending!r} after {self.said}")
         end = self.said.index(ending, self._read) + len(ending)
@@ -127,7 +127,7 @@ def test_what_is_in_the_way_is_said_once_and_waited_out(project: Path, watching:
     (project / "generated").write_text("in the way")
     (project / "workflows" / "ship.yaml").write_text(SMALL.format(name="ship").replace("make", "make ship"))
     said = watching.report("mended\n")
-    assert said == "wfc: `generated` is a file; modules go into a folder; waiting for it to be mended\n"
+    assert said == "wfc: `generated` is a file; modules go into a folder; waiting for a change\n"
     (project / "generated").unlink()
     said = watching.report()
     assert said.startswith(said[:8] + "  workflows/ship.yaml\ngenerated: wrote 2\n")

@@ -50,7 +50,7 @@ def test_wrong_usage_is_refused_before_anything_is_served(place: Place) -> None:
     result = wfc("serve", "--toolsets", "core,debugg", cwd=place.folder)
     assert (result.status, result.out) == (2, "")
     assert "there is no toolset `debugg`" in result.err
-    assert "--port goes with --http" in wfc("serve", "--port", "1", cwd=place.folder).err
+    assert "--port requires --http" in wfc("serve", "--port", "1", cwd=place.folder).err
     assert wfc("serve", "--toolsets", ",", cwd=place.folder).status == 2
 
 

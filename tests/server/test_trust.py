@@ -94,7 +94,9 @@ def test_the_first_call_of_a_server_trusts_what_was_there_at_its_start_and_nothi
     with project.server() as agent:
         # The modules are first looked at after the file has come.
         (project.folder / "generated" / "evil.py").write_text(project.evil("workflows/deploy.yaml"))
-        assert "is not what `workflows/deploy.yaml` compiles to" in str(agent.call("list_workflows"))
+        assert "differs from the module that `workflows/deploy.yaml` compiles to" in str(
+            agent.call("list_workflows")
+        )
     assert not project.sentinel.exists()
 
 

@@ -77,7 +77,7 @@ def test_reasons_to_cancel_are_read_wherever_they_come_from(text: str | None, ex
     [
         ('engine = "postgres"', 'engine must be "sqlite" or "temporal"'),
         ("[tool.wfc.temporal]\nadress = 'x'", "has no setting `adress`; did you mean `address`"),
-        ("[tool.wfc.temporal]\napi_key = 'x'", "must not hold the API key; set WFC_TEMPORAL_API_KEY"),
+        ("[tool.wfc.temporal]\napi_key = 'x'", "must not contain the API key; set WFC_TEMPORAL_API_KEY"),
         ("[tool.wfc.temporal]\ntls = 'yes'", "tls must be true or false"),
         ("[tool.wfc.temporal]\naddress = 7233", "address must be text"),
         ("temporal = 'x'", "must be a table"),

@@ -96,11 +96,11 @@ def test_a_folder_that_is_not_there_yet_finds_the_root_above(tmp_path: Path) -> 
         ("[tool.wfc]\nignore = ['wf302']\n", "not `wf302`; did you mean `WF302`?"),
         (
             "[tool.wfc]\nignore = ['WF312', 'WF308']\n",
-            "names `WF308`, which no check has; did you mean `WF30",
+            "names `WF308`, which is not a check; did you mean `WF30",
         ),
         (
             "[tool.wfc]\nignore = ['WF999']\n",
-            "ignore names `WF999`, which no check has; `wfc explain` lists them",
+            "ignore names `WF999`, which is not a check; `wfc explain` lists them",
         ),
         ("[tool.wfc]\nlimits = 5\n", "[tool.wfc.limits] must be a table"),
         ("[tool.wfc.limits]\nstep = 5\n", "[tool.wfc.limits] has no limit `step`; did you mean `steps`?"),

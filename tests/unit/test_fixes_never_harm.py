@@ -71,27 +71,27 @@ def test_a_fix_that_does_no_harm_is_applied() -> None:
 
 
 def test_a_fix_after_which_the_file_does_not_parse_is_refused() -> None:
-    assert tried(a_fix(at("make", "[make"))) == (FINE, ["the file would not parse any more"])
+    assert tried(a_fix(at("make", "[make"))) == (FINE, ["the file would no longer parse"])
 
 
 def test_a_fix_whose_finding_stays_is_refused() -> None:
     always = a_fix(at("make", "make all"))
     result = fixed(FINE, lambda now: [always(now)])
     assert result.texts[W] == FINE
-    assert [one.reason for one in result.refused] == ["the finding would still be there"]
+    assert [one.reason for one in result.refused] == ["the finding would remain"]
 
 
 def test_a_fix_that_brings_a_finding_is_refused_and_says_which() -> None:
     text, refused = tried(a_fix(at("command: make", 'command: "echo {{ inputs.text }}"')))
     assert text == FINE
     assert refused[0].startswith(
-        "it would bring WF501: untrusted value used unquoted in a shell command (from a run input)"
+        "it would cause WF501: untrusted value used unquoted in a shell command (from a run input)"
     )
 
 
 def test_a_fix_that_brings_a_finding_elsewhere_is_refused() -> None:
     text, refused = tried(a_fix(at("{id: a,", "{id: b,")))
-    assert (text, refused[0][:20]) == (FINE, "it would bring WF101")
+    assert (text, refused[0][:20]) == (FINE, "it would cause WF101")
 
 
 def test_a_fix_that_changes_nothing_is_refused() -> None:
@@ -115,7 +115,7 @@ def test_a_safe_fix_of_a_file_that_compiles_may_only_change_the_step_it_edits() 
     assert tried(inside)[1] == []
     start = FINE.index("  - {id: b")
     around = a_fix((start, start, "  - {id: c, type: shell, command: make}\n"))
-    assert tried(around) == (FINE, ["it would change more than the step that it is about"])
+    assert tried(around) == (FINE, ["it would change other steps"])
 
 
 def test_an_unsafe_fix_may_change_more() -> None:
@@ -175,7 +175,7 @@ def test_the_advice_on_a_jump_names_the_step(written: str) -> None:
   - {{id: done, type: return}}
 """
     assert [one.help for one in check(whole(steps)) if one.code == "WF006"] == [
-        "to go on with a step, write `{goto: done}`"
+        "to continue with a step, write `{goto: done}`"
     ]
 
 

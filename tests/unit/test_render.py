@@ -225,7 +225,7 @@ def run_of(found: list[Diagnostic]) -> Any:
 def test_sarif_lists_each_rule_once_with_its_page() -> None:
     rules = run_of([finding(), finding()])["tool"]["driver"]["rules"]
     assert [(rule["id"], rule["name"]) for rule in rules] == [("WF004", "unknown-field")]
-    assert rules[0]["shortDescription"]["text"] == "A key that nothing reads."
+    assert rules[0]["shortDescription"]["text"] == "A key that is not a field of this mapping."
     assert "Bad:" in rules[0]["fullDescription"]["text"]
     assert rules[0]["defaultConfiguration"] == {"level": "error"}
 

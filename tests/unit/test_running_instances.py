@@ -27,15 +27,15 @@ tasks:
     ("waiting", "messages"),
     [
         (Waiting("r", "w", None, ("ask", "each")), []),
-        (Waiting("r", "w", None, ("gone",)), ["run `r` waits in step `gone`, which is not here any more"]),
+        (Waiting("r", "w", None, ("gone",)), ["run `r` waits in step `gone`, which no longer exists"]),
         (
             Waiting("r", "w", None, ("note",)),
-            ["run `r` waits in step `note`, which does not wait for anything any more"],
+            ["run `r` waits in step `note`, which no longer waits"],
         ),
         (Waiting("r", "w", "t", ("do-task",), is_brief=True), []),
         (
             Waiting("r", "w", "u", ("do-task",), is_brief=True),
-            ["run `r` waits in step `do-task`, which is not here any more"],
+            ["run `r` waits in step `do-task`, which no longer exists"],
         ),
     ],
     ids=["still there", "gone", "waits no longer", "a brief of a task", "a brief of a task that is gone"],

@@ -1,1 +1,1 @@
-"""The command line: the only part of the compiler that touches the disk."""
+"""The command line. Only this package and `wfc.workspace` access the disk."""

@@ -1,4 +1,4 @@
-"""`wfc check`. What it takes to say the same as last time is all that is imported until something has changed."""
+"""`wfc check`. If no file has changed, the last answer is repeated without importing the compiler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _writes(given: dict[str, Any]) -> str:
-    return "leave --fix out, or stage what it writes" if given["fix"] and not given["show_diff"] else ""
+    return "omit --fix, or stage what it writes" if given["fix"] and not given["show_diff"] else ""
 
 
 @click.command("check")
@@ -71,15 +71,15 @@ def command(
     --staged, a commit without workflows is not an error.
     """
     if unsafe_fixes and not (fix or show_diff):
-        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+        raise click.UsageError("--unsafe-fixes requires --fix or --diff")
     if show_types and form != "text":
-        raise click.UsageError("--types is text for people; it goes with --format text")
+        raise click.UsageError("--types requires --format text")
     if "-" in paths:
         if len(paths) > 1 or fix or show_diff:
-            raise click.UsageError("`-` takes no other paths; standard input is checked, not fixed")
+            raise click.UsageError("`-` can't be combined with other paths, --fix or --diff")
         return _check_stdin(stdin_filename or Path("stdin.yaml"), form, show_types, quiet)
     if stdin_filename is not None:
-        raise click.UsageError("--stdin-filename goes with `-`")
+        raise click.UsageError("--stdin-filename requires `-`")
     selection = select(paths)
     if not (selection.files or selection.tests or is_staged()):
         folders = paths or [str(folder) for folder in selection.folders]
@@ -93,7 +93,7 @@ def command(
     watched = not (no_progress or quiet)
     if no_cache or not all(
         map(os.path.isfile, [*selection.files, *selection.tests])
-    ):  # A pipe can be read only once.
+    ):  # A pipe can be read only once, so its content can't be hashed for the cache first.
         answer = check_selection(selection, form, show_types, quiet, with_progress=watched)
     else:
         snapshot = Snapshot.of(selection)
@@ -135,8 +135,8 @@ def check_selection(
 ) -> Answer:
     """Every finding of the selected files, or of the texts given for them, as text for standard output.
 
-    `snapshot`: the files as they were read for the cache; then findings of files that have not changed come from there.
-    `question`: the paths as given, for the place of these findings in the cache.
+    `snapshot`: the files as read for the cache; findings of unchanged files then come from the cache. `question`: the
+    paths as given, which are part of the key in the cache.
     """
     from wfc.checker import check_project, exit_status
     from wfc.findings import Severity

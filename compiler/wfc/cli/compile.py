@@ -1,4 +1,4 @@
-"""`wfc compile`. What it takes to say "nothing has changed" is all that is imported until something has."""
+"""`wfc compile`. If no file has changed, the last answer is repeated without importing the compiler."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def command(
 
 
 def _is_within_project(selection: Selection) -> bool:
-    """What files outside a project are called in their modules depends on what lies around them."""
+    """The key of a compilation in the cache. Outside a project, the paths in module headers depend on the files
+    around."""
     root = selection.config.root
     places = [*selection.folders, *selection.files, *selection.tests]
     return selection.config.configured and all(real(path).is_relative_to(root) for path in places)
@@ -101,7 +102,7 @@ def _generated(folder: Path) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the command line asks for."""
+    """The options of one command."""
 
     selection: Selection
     folder: Path
@@ -111,7 +112,7 @@ class Task:
     quiet: bool = False
     with_progress: bool = False
     snapshot: Snapshot | None = None
-    """The files as they were read for the cache."""
+    """The files as read for the cache."""
 
 
 def compile_selection(task: Task) -> Answer:
@@ -148,7 +149,7 @@ def _diff(drift: list[Drift]) -> str:
 
 
 def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry: bool) -> str:
-    """Counted in modules, each with its line map."""
+    """The number of modules written; a line map counts with its module."""
     from wfc.findings import Severity
     from wfc.project import DriftKind
 
@@ -165,7 +166,7 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
     parts += [f"{counted(len(broken - tests), 'workflow')} with errors"] if broken - tests else []
     parts += [f"{counted(len(tests), 'test file')} with errors"] if tests else []
     edited = sorted(item.path for item in drift if _was_edited(item) and not dry)
-    note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
+    note = f"\nnote: {', '.join(edited)} was edited by hand; the edit has been overwritten" if edited else ""
     return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"
 
 

@@ -58,7 +58,7 @@ def command(workflow: str, language: str, notation: str | None, output: Path | N
         raise click.UsageError("--to blocks and --notation braces go together")
     source_file = find_workflow(workflow)
     if language == "steps" and source_file.workflow is not None and not source_file.is_translated:
-        raise click.UsageError(f"`{source_file.source.path}` is written in the {language} language already")
+        raise click.UsageError(f"`{source_file.source.path}` is already written in the {language} language")
     # References in both notations are what a rewrite settles.
     if print_errors([source_file], but_for="WF219" if notation else ""):
         return 1
@@ -74,7 +74,7 @@ def command(workflow: str, language: str, notation: str | None, output: Path | N
             with output.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
-            raise click.UsageError(f"`{output}` is there already; name a new file") from None
+            raise click.UsageError(f"`{output}` exists; name a new file") from None
     return 0
 
 
@@ -89,7 +89,7 @@ def to_braces(file: SourceFile) -> str:
 
 
 def to_steps(file: SourceFile) -> str:
-    """The file as steps. What its own language lets pass and the steps language does not is marked as kept."""
+    """The file as steps. Findings that only the steps language reports get a suppression comment."""
     assert file.workflow is not None
     data = plain(file.workflow.node)
     assert isinstance(data, dict)
@@ -101,9 +101,9 @@ def to_steps(file: SourceFile) -> str:
 
 
 def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:
-    """The text with a comment before each line that has an error or warning which is a matter of judgement.
+    """The text with a suppression comment before each line that has a finding that can be suppressed.
 
-    A warning that the original has as well (`known`) stays: its author has not seen to it yet.
+    A warning that the original also has (`known`) is not suppressed: its author should still see it.
     """
     project = Project(original.config, others=original.project.others)
     file = load_file(original.source.path, text.encode(), original.config, project)
@@ -121,7 +121,7 @@ def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:
 
 
 def _line_of(file: SourceFile, offset: int) -> int:
-    """The line on which the text begins that a place is in."""
+    """The first line of the scalar that contains an offset: a suppression comment applies to a scalar as a whole."""
     for scalar in nodes_of(file.document.root).scalars:
         if scalar.span.start <= offset < scalar.span.end:
             return scalar.span.line

@@ -87,7 +87,7 @@ def _difference(old: SourceFile | None, new: SourceFile | None) -> WorkflowDiff:
     if new is None:
         assert old is not None
         reason = Reason(
-            "workflow_removed", "the workflow is gone: its runs find no current version to move to"
+            "workflow_removed", "the workflow was removed: its runs have no current version to move to"
         )
         return WorkflowDiff(old.name or "?", old.source.path, None, reasons=[reason])
     diff = WorkflowDiff(
@@ -97,7 +97,7 @@ def _difference(old: SourceFile | None, new: SourceFile | None) -> WorkflowDiff:
         return diff
     diff = replace(diff, changes=compare(old, new))
     if diff.errors or not diff.changes or _errors(old):
-        # With a version that did not compile no run can have been started.
+        # No run can have been started with a version that did not compile.
         return diff
     from wfc.author.diff.verdict import reasons
 
@@ -110,7 +110,7 @@ def _errors(file: SourceFile) -> int:
 
 
 def _with_runs(diff: WorkflowDiff, versions: Versions) -> WorkflowDiff:
-    """The verdict, with the runs that it would hit now."""
+    """The verdict, with the runs that it affects now."""
     if not diff.reasons:
         return diff
     names = {diff.name, versions.old.file(diff.old_path).name if diff.old_path else None}
@@ -132,17 +132,18 @@ def _with_runs(diff: WorkflowDiff, versions: Versions) -> WorkflowDiff:
 
 @dataclass
 class Version:
-    """Workflow files as they are, or were, at one time."""
+    """The workflow files of one version: the working tree or a commit."""
 
     config: Config
     files: dict[str, Callable[[], bytes]]
-    """By path, as a person would type it."""
+    """By path, as a user would type it."""
     contents: dict[str, str] = field(default_factory=dict)
-    """What git calls each content: equal names, equal bytes."""
+    """The git object ids of the contents: equal ids mean equal bytes."""
     _files: dict[str, SourceFile] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile:
-        """A file, among the others of its version: a call finds the workflow as it was then."""
+        """Load a file together with the others of its version, so that calls resolve to workflows of the same
+        version."""
         if path not in self._files:
             project = Project(self.config, others=lambda: self._others(path))
             self._files[path] = load_file(path, self.files[path](), self.config, project)
@@ -157,11 +158,11 @@ class Versions:
     old: Version
     new: Version
     pairs: list[tuple[str | None, str | None]]
-    """Paths of the files that may differ. None: not there in that version."""
+    """Paths of the files that may differ; None if that version lacks the file."""
 
 
 def find_versions(words: tuple[str, ...]) -> Versions:
-    """What the words of a command line mean: two files, or one or two revisions and paths."""
+    """Interpret the arguments: two files, or one or two revisions and paths."""
     if len(words) == 2 and all(map(_is_file, words)):
         config = load_config(Path(words[1].partition(":")[2] or words[1]).parent)
         old, new = (Version(config, {word: _reader(word, config)}) for word in words)
@@ -198,10 +199,8 @@ def _not_a_version(first: str, rest: Iterable[str]) -> str:
             f"`{revision}` has no file `{path}`; paths in it begin at the top of the repository, or with `./`"
         )
     if top_of(Path(".")) is None:
-        return (
-            f"there is no file `{first}`, and this folder is in no git repository that could have a revision"
-        )
-    return f"`{first}` is no file and no revision of git"
+        return f"there is no file `{first}`, and this folder is not in a git repository"
+    return f"`{first}` is neither a file nor a git revision"
 
 
 def _is_file(word: str) -> bool:
@@ -209,7 +208,7 @@ def _is_file(word: str) -> bool:
 
 
 def _in_revision(word: str) -> tuple[Path, str] | None:
-    """`HEAD~1:workflows/a.yaml`: the work tree, and what git calls the content."""
+    """Parse `HEAD~1:workflows/a.yaml`: the version, and the object id of the content."""
     revision, colon, path = word.partition(":")
     commit = commit_of(revision, Path(".")) if colon and revision else None
     top = top_of(Path(".")) if commit else None
@@ -264,7 +263,7 @@ def _has(version: Version, path: str) -> bool:
 
 
 def _pairs(old: Version, new: Version) -> list[tuple[str | None, str | None]]:
-    """By path; and what is left, by the workflow's name: a file may have been moved."""
+    """Pair files by path, and the rest by the name of the workflow, since a file may have been moved."""
     both = [path for path in new.files if path in old.files]
     changed = [
         path

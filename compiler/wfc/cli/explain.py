@@ -45,7 +45,7 @@ def command(topic: str | None, as_json: bool) -> int:
     elif step:
         click.echo(_as_json(step.to_data()) if as_json else "\n".join(_step(step, style)))
     else:
-        # A code that resembles another one is about something else.
+        # No suggestion for a code: similar codes are about different things.
         is_code = topic[:2].upper() == "WF" and topic[2:].isdigit()
         near = None if is_code else nearest(topic, topics()) or nearest(topic.upper(), topics())
         hint = f"did you mean `{near}`?" if near else "`wfc explain` lists them all"
@@ -77,7 +77,7 @@ def _list(style: Style) -> Iterator[str]:
     pages = [step_page(kind) for kind in STEP_TYPES.values()]
     yield from _table([(page.name, page.summary) for page in pages])
     yield ""
-    yield "`wfc explain TOPIC` tells more about one of them."
+    yield "`wfc explain TOPIC` explains one of them."
 
 
 # -- one page ------------------------------------------------------------------
@@ -116,11 +116,11 @@ def _result(page: StepPage, result: ResultPage, style: Style) -> Iterator[str]:
     rows = [(prop.name, prop.type, "may be left out" if prop.optional else "") for prop in result.properties]
     yield from _table(rows) if rows else [f"  {result.type}"]
     if any(field.name == "result_schema" for field in page.fields):
-        yield "  With `result_schema`: what that schema describes."
+        yield "  With `result_schema`: the value that the schema describes."
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Columns as wide as they must be; the last one is wrapped."""
+    """Columns as wide as their longest cell; the last column is wrapped."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     indent = sum(width + 2 for width in widths) + 2
     for row in rows:

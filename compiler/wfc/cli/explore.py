@@ -76,7 +76,7 @@ def command(
         return 1
     if missing := missing_calls(files):
         names = ", ".join(f"`{name}`" for name in missing)
-        click.echo(f"{workflow} calls {names}, not there: nobody can say what that gives back", err=True)
+        click.echo(f"{workflow} calls {names}: no such workflow, so its results are unknown", err=True)
         return 1
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
@@ -96,7 +96,7 @@ def command(
             budget = Budget(runs, seconds, seed, limits, tell)
             report = explore(modules, file.name, file.workflow.declared_inputs, budget, given)
     except NoInputsError as error:
-        raise click.UsageError(f"no run can be started: {error}; say what fits with --input") from error
+        raise click.UsageError(f"no run can be started: {error}; give fitting values with --input") from error
     if out is not None:
         _write(report, out, Path(file.source.path))
     _print(report, out, as_json)
@@ -115,11 +115,11 @@ def _print(report: Report, out: Path | None, as_json: bool) -> None:
 
 
 def _write(report: Report, folder: Path, source: Path) -> None:
-    """A file of answers for each problem, and all of them as tests, which fail until the workflow is mended."""
+    """Write an answers file for each problem, and all problems as tests, which fail until the workflow is fixed."""
     from wfc.author.answers import write_tests
 
     cases = [(problem, problem.case) for problem in report.problems if problem.case is not None]
-    # A run that never ends would be a test that never does.
+    # A test of a run that never ends would never end either.
     tests = [
         (f"{problem.step}: {problem.message}", case.inputs, case.by_key())
         for problem, case in cases
@@ -153,7 +153,7 @@ def _problem(problem: Problem, style: Style, with_answers: bool) -> Iterator[str
     if problem.case is None:
         return
     if with_answers:
-        yield "  answers that show it:"
+        yield "  answers that reproduce it:"
         yield from (f"    {line}" for line in problem.case.text().splitlines())
     else:
         yield f"  {problem.name}.yaml"
@@ -170,6 +170,6 @@ def _coverage(report: Report) -> Iterator[str]:
     yield f"{report.workflow}: {problems}, {share}, {report.runs} runs with seed {report.seed}"
     if report.is_cut:
         yield (
-            f"the time was up after {report.runs} of {report.wanted} runs: another time there may be more; "
-            "--seconds gives it longer"
+            f"stopped at the time limit after {report.runs} of {report.wanted} runs, so results may differ; "
+            "raise it with --seconds"
         )

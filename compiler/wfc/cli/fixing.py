@@ -23,7 +23,7 @@ from wfc.yaml import Source
 
 
 def show_fixes(selection: Selection, unsafe: bool, quiet: bool) -> int:
-    """Print what would change. Something to fix is a finding."""
+    """Print what would change. Returns 1 if there is anything to fix."""
     changed, fixed = fix_files(selection, unsafe=unsafe)
     for file in changed:
         sys.stdout.writelines(file.diff())
@@ -41,7 +41,7 @@ def write_fixes(selection: Selection, unsafe: bool, quiet: bool) -> None:
 
 
 def _report(verb: str, fixed: Fixed, files: int, quiet: bool, more: str = "") -> None:
-    """On standard error: findings, diffs and nothing else go to standard output."""
+    """Print a summary to standard error: standard output is for findings and diffs only."""
     if quiet:
         return
     hidden = Redaction(one.finding for one in fixed.refused)
@@ -59,10 +59,10 @@ class FixedFile:
     before: str
     after: str
     mark: bytes
-    """The byte order mark that the file begins with, if any."""
+    """The byte order mark at the start of the file, if any."""
 
     def write(self) -> None:
-        """All of it or, on a full disk, nothing. The file keeps its mode, owner and links."""
+        """Write the file atomically. It keeps its mode, owner and links."""
         with writing(self.path):
             replace_file(self.path, self.mark + self.after.encode())
 
@@ -73,7 +73,7 @@ class FixedFile:
 
 
 def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], Fixed]:
-    """The files that change when all is fixed that can be, and what became of the fixes."""
+    """The files that all possible fixes change, and the result of each fix."""
     marks = {
         path: mark
         for path in (*selection.files, *selection.tests)
@@ -99,7 +99,7 @@ def _checked(selection: Selection, texts: Mapping[Path, str]) -> dict[Path, Chec
 
 
 def _mark(path: Path, config: Config) -> bytes | None:
-    """What the text of a file is preceded by; None where the text would not give back the same bytes."""
+    """The byte order mark of a file; None if its text can't be encoded back to the same bytes."""
     data = read_bytes(path, config)
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
@@ -110,5 +110,5 @@ def _mark(path: Path, config: Config) -> bytes | None:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as diff programs know them: YAML and Python end lines at more characters than a line feed."""
+    """Split at line feeds only, as diff programs do: `str.splitlines` also splits at other characters."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -51,7 +51,7 @@ def _format_of(output: Path | None) -> str:
     form = _ENDINGS.get(output.suffix.lower())
     if form is None:
         raise click.UsageError(
-            f"can't tell the format from `{output}`; say --format, or end it with .mmd, .dot or .svg"
+            f"unknown format of `{output}`; use --format, or a name that ends with .mmd, .dot or .svg"
         )
     return form
 

@@ -30,7 +30,7 @@ def command(show: bool, claude: bool) -> int:
     """
     root = find_root(Path(".").resolve()) or Path(".").resolve()
     if root != Path(".").resolve():
-        raise click.UsageError(f"the project begins at `{root}`: run wfc init there")
+        raise click.UsageError(f"the root of the project is `{root}`; run wfc init there")
     config = load_config(root)
     style = style_for(sys.stdout)
     for piece in (*PIECES, *(claude_pieces() if claude else ())):
@@ -59,7 +59,7 @@ def _put(piece: Piece, config: Config) -> None:
                 say(_indented(piece.text()))
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Exclusive: what somebody else has just made is not overwritten either.
+        # Mode x: a file that was created in the meantime is not overwritten either.
         with path.open("x", encoding="utf-8") as file:
             file.write(piece.text())
     say(f"wrote    {shown}: {piece.purpose}")

@@ -28,11 +28,11 @@ def command() -> int:
     from wfc.lsp.server import build
     from wfc_runtime.interrupt import leave_on_interrupt
 
-    # A thread that waits for a message can't be asked to stop, and nothing is kept that could be lost.
+    # The thread that reads messages can't be stopped while it waits, and the server has no state to lose.
     leave_on_interrupt()
     server = build()
     collect_in_portions()
-    # A stream of its own, which the server closes at the end.
+    # A duplicate, because the server closes its stream at the end.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
         server.start_io(stdout=out)
     return 0 if server.was_shut_down else 1

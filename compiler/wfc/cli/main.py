@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of its own, imported when it is asked for."""
+"""The command line. The module of a command is imported only when the command is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.version import __version__
 
 COMPLETE = "_WFC_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The environment variable with which a shell requests completions."""
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE = 0, 1, 2, 3
 
@@ -47,7 +47,7 @@ _COMMANDS = {
 
 
 class _UnreadError(Exception):
-    """Whoever read what we print has gone."""
+    """The reader of standard output has closed the pipe."""
 
 
 @contextmanager
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
-    # A pipe that was closed, left to click, would end with 1, as if something had been found.
+    # Click would exit with 1 if the pipe is closed, which here means that there are findings.
 
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         with _telling_what_is_unread():
@@ -109,7 +109,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """One place where errors become exit codes."""
+    """Run a command, and turn every error into an exit code."""
     sys.stdin = sys.stdin or _nowhere("r")
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
@@ -117,7 +117,7 @@ def main() -> None:
     status: object = None
     try:
         status = cli.main(prog_name="wfc", complete_var=COMPLETE, standalone_mode=False)
-        sys.stdout.flush()  # What can't be written is to be known here, not while Python ends.
+        sys.stdout.flush()  # Flush here: an error while Python exits would be lost.
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.Abort:
@@ -146,16 +146,16 @@ def main() -> None:
 
             click.echo(f"wfc: internal error: {what_and_where(error)}; please report it", err=True)
             status = EXIT_FAILURE
-    gc.freeze()  # What is left goes with the process: nobody need look through it for garbage.
+    gc.freeze()  # Python collects garbage once more at exit; frozen objects are left out.
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)
 
 
 def _nowhere(mode: Literal["r", "w"] = "w") -> TextIO:
-    """In the place of a stream that was closed before we began."""
+    """A replacement for a stream that was closed before the start."""
     return open(os.devnull, mode)
 
 
 def _give_up_output() -> None:
-    """What is still waiting to be written would be tried again at the very end."""
+    """Redirect standard output to nowhere: Python would write the rest of the buffer again at exit, and fail again."""
     with _nowhere() as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -17,7 +17,7 @@ from wfc.render.style import Style, printable, style_for
 from wfc_runtime.claude_code import find_missing
 
 _SHOWN = 100
-"""Characters of a command or a condition that fit beside the names."""
+"""The number of characters of a command or condition that are shown."""
 
 Plan = dict[str, Any]
 
@@ -99,7 +99,7 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     for place in plan["waits"]["person"]:
         yield "person", f"{_place(place)}  {place['prompt_type']}"
     for place in plan["waits"]["time"]:
-        before = " in all between attempts" if place.get("before") == "retry" else ""
+        before = " in total between attempts" if place.get("before") == "retry" else ""
         yield "time", f"{_place(place)}  {_seconds(place['seconds'])}{before}"
     yield from (("timeouts", text) for text in _timeouts(plan["timeouts"]))
     needs = plan["needs"]
@@ -136,9 +136,9 @@ def _beyond(actions: Plan) -> Iterator[str]:
         yield f"and {_range(one['least'], one['most'])} for each item of {one['step']}, each time it runs"
     for one in actions.get("unbounded", ()):
         by = ", ".join(one["on_error_of"])
-        yield f"no limit: when {by} fails, on_error leads back, as often as that happens"
+        yield f"no limit: each time {by} fails, on_error jumps back"
     for name in actions.get("not_counted", ()):
-        yield f"and those of {name}, which is not there to be counted"
+        yield f"and those of {name}, which does not exist and is not counted"
 
 
 def _timeouts(timeouts: list[Plan]) -> Iterator[str]:

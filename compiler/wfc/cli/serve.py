@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORT = 8722
 _TO_A_PERSON = (
-    "wfc: this speaks MCP on stdin and stdout, to an agent that starts it: `wfc init` writes the .mcp.json for that. "
-    "To work a workflow here, `wfc run`. Ctrl-C ends it."
+    "wfc: serving MCP on stdin and stdout. Agents start this command; `wfc init` writes the .mcp.json for them. "
+    "To run a workflow in the terminal, use `wfc run`. Stop with Ctrl-C."
 )
 
 
@@ -127,11 +127,11 @@ def command(
     pattern, /bin/sh runs the command. Processes that a command starts end with its step.
     """
     if port is not None and not http:
-        raise click.UsageError("--port goes with --http")
+        raise click.UsageError("--port requires --http")
     config = load_config(Path("."))
     chosen = engine_of(config, engine, state, generated)
     if with_worker and chosen.name != "temporal":
-        raise click.UsageError("--with-worker goes with --engine temporal")
+        raise click.UsageError("--with-worker requires --engine temporal")
     allowed = _allowed(config, allow_exec, allow_read, allow_write, exec_root, exec_env)
     if allowed is not None and chosen.name == "temporal":
         raise refuse_on_temporal()
@@ -165,8 +165,9 @@ def command(
 
 
 def _serve(options: Options, port: int | None) -> None:
-    """Over HTTP on a port, or on stdin and stdout."""
-    # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
+    """Serve over HTTP on a port, or on stdin and stdout."""
+    # Objects made by importing the SDK live as long as the server. Collecting garbage among them takes a sixth of the
+    # start.
     gc.disable()
     if port is not None:
         from wfc_runtime.server.http import serve_http
@@ -183,7 +184,7 @@ def _serve(options: Options, port: int | None) -> None:
 
 
 def _templates(config: Config, trust: Trust) -> Callable[[Path], Registry] | None:
-    """The workflows, where the environment names folders beside the project's."""
+    """The workflows, if the environment names folders in addition to the project's."""
     folders = named_templates()
     if not folders:
         return None
@@ -204,15 +205,15 @@ def _allowed(
     roots: tuple[Path, ...],
     env: tuple[str, ...],
 ) -> Allowed | None:
-    """What the command line and the settings allow together."""
+    """The grants of the command line and of the settings together."""
     settings = config.exec
     commands = (*settings.allow, *patterns)
     more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
     if env and not commands:
-        raise click.UsageError("--exec-env goes with --allow-exec")
+        raise click.UsageError("--exec-env requires --allow-exec")
     if not (commands or settings.read or settings.write or read or write):
         if roots:
-            raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
+            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
         return None
     if ANY not in commands:
         _check_patterns("[tool.wfc.exec] allow", settings.allow)
@@ -238,7 +239,7 @@ def _allowed(
 
 
 def _check_patterns(where: str, patterns: tuple[str, ...]) -> None:
-    # Not at the top: only a server that may run commands needs it.
+    # Imported here: only a server that may run commands needs it.
     from wfc_runtime.execute.permissions import NotWordsError, check_pattern
 
     for pattern in patterns:

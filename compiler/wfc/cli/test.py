@@ -56,7 +56,7 @@ def command(
     if a test fails, a test file has errors, or the coverage of a workflow's steps and branches is below --min-coverage.
     """
     if pattern is not None and min_coverage is not None:
-        raise click.UsageError("-k leaves tests out, so --min-coverage does not go with it")
+        raise click.UsageError("-k leaves tests out, so it can't be combined with --min-coverage")
     files = find_test_files(paths)
     if not files:
         raise click.UsageError("there are no tests (*.test.yaml)")
@@ -76,14 +76,12 @@ def command(
     else:
         _print(reports, covered, quiet, time.perf_counter() - begin)
         for one in low:
-            click.echo(
-                f"`{one.workflow}` is covered to {one.percent:.1f}%, below {min_coverage:g}%", err=True
-            )
+            click.echo(f"`{one.workflow}` has coverage {one.percent:.1f}%, below {min_coverage:g}%", err=True)
     return 1 if failed or low else 0
 
 
 def _watched(running: Iterator[FileReport], files: int, wanted: bool) -> list[FileReport]:
-    """All reports; on a terminal, how far it is meanwhile."""
+    """Run all test files, with a progress bar on a terminal."""
     found: list[FileReport] = []
     with progress("testing", wanted) as show:
         for one in running:
@@ -112,7 +110,7 @@ def _run(files: list[Path], pattern: str | None, processes: int) -> Iterator[Fil
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_all_start_methods, get_context
 
-    # Forked, a process has everything imported already.
+    # A forked process has all modules imported already.
     how = "fork" if "fork" in get_all_start_methods() else "spawn"
     with ProcessPoolExecutor(processes, mp_context=get_context(how)) as pool:
         yield from pool.map(work, files)
@@ -126,7 +124,7 @@ def _run_one(pattern: str | None, path: Path) -> FileReport:
 
 
 def _coverage(reports: list[FileReport], paths: tuple[str, ...]) -> list[Coverage]:
-    """Of the workflows that were tested; of all, where the whole project was."""
+    """The coverage of the tested workflows; of all workflows if the whole project was tested."""
     trace = Trace()
     for one in reports:
         trace.add(one.trace)

@@ -1,4 +1,4 @@
-"""What came of the tests, for people and for programs."""
+"""Reports of test results, as text, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wfc.render.style import Style, counted
 from wfc.render.text import render_text
 
 _DIFF = 40
-"""Lines of one difference that are shown."""
+"""The maximum number of lines shown of one difference."""
 
 
 def render_failures(reports: Sequence[FileReport], style: Style) -> Iterator[str]:
@@ -51,7 +51,7 @@ def render_coverage(found: Sequence[Coverage], style: Style) -> Iterator[str]:
         counts = f"steps {one.steps_covered}/{one.steps}, branches {one.branches_covered}/{one.branches}"
         yield f"{one.workflow:<{width}}  {share}  {counts}\n"
         for missing in one.missing:
-            yield f"    {one.path}:{missing.line}: never tried: {missing.text}\n"
+            yield f"    {one.path}:{missing.line}: not covered: {missing.text}\n"
 
 
 def summary(reports: Sequence[FileReport], seconds: float) -> str:
@@ -158,5 +158,5 @@ def _junit_case(report: FileReport, case: CaseReport) -> ElementTree.Element:
 
 
 def _clean(text: str) -> str:
-    """What XML can't hold is left out."""
+    """The text without characters that XML does not allow."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

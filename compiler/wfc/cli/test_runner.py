@@ -1,4 +1,4 @@
-"""Test files: found, and their cases run without an agent."""
+"""Finds test files and runs their cases without an agent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def find_test_files(paths: tuple[str, ...]) -> list[Path]:
-    """The test files of some files and folders; without any, those of the project."""
+    """The test files in the given files and folders; without any, those of the project."""
     if not paths:
         folder = as_typed(load_config(Path(".")).workflows_dir)
         if not folder.is_dir():
@@ -108,7 +108,7 @@ class FileReport:
 
 
 class _EndedError(Exception):
-    """A case that can't go on."""
+    """Why a case can't continue."""
 
     def __init__(self, mismatch: Mismatch) -> None:
         super().__init__(mismatch.message)
@@ -124,7 +124,7 @@ class _Clock:
 
 
 class _Rehearsal(Worker):
-    """Answers as the case says, and remembers what was asked."""
+    """Answers actions as the case specifies, and records them."""
 
     actor = "wfc test"
 
@@ -160,16 +160,16 @@ class _Rehearsal(Worker):
         return _EndedError(Mismatch(self._case.span, message, has_values=False))
 
     def moved(self, run: str) -> None:
-        """What a run comes through is watched at the service."""
+        """Nothing to show: coverage is recorded by the service."""
 
     def ahead(self, pending: list[Asked]) -> None:
-        """Answers are there at once: nothing is to be begun early."""
+        """Answers are available immediately, so nothing is started early."""
 
     def busy(self, doing: list[dict[str, Any]]) -> None:
-        """Nothing does anything by itself here."""
+        """No action is executed in a test."""
 
     def wait(self, asked: Asked | None, seconds: float) -> None:
-        # The next whole second: `resume_at` and what is left of it are rounded up.
+        # The next whole second, because `resume_at` and the remaining time are rounded up.
         self._clock.now += max(seconds, 1)
 
 
@@ -212,7 +212,7 @@ def _stage(registry: SourceRegistry, file: SourceFile) -> Iterator[tuple[SqliteS
     limits = Limits.of(file.config.run_limits)
     with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:
         store = Store(Path(folder) / "state.db", durable=False)
-        # Ids of their own kind, the same each time: uuid() and the ids of children are made from them.
+        # Fixed ids, so that uuid() and the ids of children, which are derived from them, are the same in each run.
         service = SqliteService(store, registry, limits, clock, lambda: f"test-{next(count)}")
         try:
             yield service, clock

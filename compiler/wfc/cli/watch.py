@@ -18,7 +18,7 @@ from wfc.testfiles import TEST_ENDINGS
 from wfc.workspace.files import Selection, as_typed, modules_folder, select
 
 _PAUSE = 0.2
-"""How often to look, in seconds: soon enough to seem immediate, seldom enough to cost nothing."""
+"""The polling interval in seconds: short enough to seem immediate, long enough to cost nothing."""
 _CLEAR = "\x1b[2J\x1b[H"
 
 Stamps = dict[Path, tuple[int, int]]
@@ -47,15 +47,15 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             known, trouble = now, ""
         except (click.ClickException, ConfigError) as error:
             if not known and isinstance(error, click.UsageError):
-                raise  # Nothing could be watched at all: that is a wrong command, not a moment of editing.
+                raise  # An error at the start is wrong usage; later it may be a file that is being edited.
             if trouble != str(error):
                 trouble = str(error)
-                click.echo(f"wfc: {trouble}; waiting for it to be mended", err=True)
+                click.echo(f"wfc: {trouble}; waiting for a change", err=True)
         time.sleep(_PAUSE * 5 if trouble else _PAUSE)
 
 
 def _stamps(selection: Selection) -> Stamps:
-    """What tells that a file has changed. A file that goes away meanwhile is not there."""
+    """The values by which a change of a file is detected. A file that disappears in the meantime is left out."""
     folders = {*selection.folders, *(path.parent for path in (*selection.files, *selection.tests))}
     tests = (path for folder in folders for ending in TEST_ENDINGS for path in folder.rglob(f"*{ending}"))
     found: Stamps = {}
@@ -69,14 +69,14 @@ def _stamps(selection: Selection) -> Stamps:
 
 
 def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> str:
-    """What came of a change. Where it can't be looked at, nothing is said yet."""
+    """The report for a change; None while a file can't be read."""
     from wfc.cli.compile import Task, compile_selection
 
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
     title = style_for(sys.stdout).paint(f"{datetime.now():%H:%M:%S}  {what}", "bold")
     compiled = compile_selection(Task(selection, modules_folder(selection.config))).text
     tested = _test(selection, _tests_of(selection, changed, everything=first)) if tests else ""
-    watching = f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it"
+    watching = f"watching {counted(len(selection.files), 'workflow')}; stop with Ctrl-C"
     return f"{title}\n{compiled}{tested}{watching}"
 
 

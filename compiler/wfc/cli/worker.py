@@ -37,7 +37,7 @@ from wfc_runtime.interrupt import INTERRUPTED
     flag_value="*",
     multiple=True,
     metavar="[PATTERN]",
-    help="Not supported, like the next two: on Temporal the agent does every step.",
+    help="Not supported, like the next two options: on Temporal the agent executes every step.",
 )
 @click.option("--allow-read", multiple=True, metavar="PATTERN", help="Not supported.")
 @click.option("--allow-write", multiple=True, metavar="PATTERN", help="Not supported.")

@@ -108,7 +108,7 @@ class Analysis:
         return {self.path: Checked(self.file, self.findings)}
 
     def _look(self, texts: PathTexts) -> dict[Path, Checked]:
-        """Another text in the place of this one."""
+        """The same document with another text."""
         if texts[self.path] == self.text:
             return self._checked
         return Analysis(self.path, texts[self.path], self._opened)._checked
@@ -124,7 +124,7 @@ class Analysis:
 
     @cached_property
     def is_workflow(self) -> bool:
-        """Whether to look at the document at all: editors send every YAML file."""
+        """Whether the document is a workflow: editors send every YAML file."""
         folder = self.file.config.workflows_dir.resolve()
         path = self.path.resolve()
         if self.file.is_test:
@@ -153,7 +153,7 @@ class Analysis:
         return None
 
     def complete(self, text: str, offset: int) -> list[Suggestion]:
-        """What can be typed at a place of `text`, which may be newer than this version."""
+        """The completions at a position of `text`, which may be newer than this version."""
         is_dialect = self.is_workflow and not self.file.is_test
         return list(self.file.dialect.complete(self, text, offset)) if is_dialect else []
 

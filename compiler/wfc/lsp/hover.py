@@ -57,7 +57,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
 
 def _root(analysis: Analysis, site: Site, name: str) -> str:
     """The documentation of the name that a path begins with."""
-    # In a translated file the root is a name of the core, which the author has never seen.
+    # In a translated file the root is a name of the core language, which is not in the source.
     if analysis.file.workflow is None or analysis.file.is_translated:
         return ""
     roots = analysis.file.language.roots
@@ -68,7 +68,7 @@ def _root(analysis: Analysis, site: Site, name: str) -> str:
 
 
 def _starting(site: Site) -> Child | None:
-    """The runs of a task in whose `with` a template stands."""
+    """The child whose `with` contains a template."""
     child = site.step.child()
     given = site.step.node.get("with") if child is not None and child.is_task else None
     at = site.text.node.span

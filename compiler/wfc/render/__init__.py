@@ -1,1 +1,1 @@
-"""Output forms of findings, one file each."""
+"""Output formats, one file each."""

@@ -47,7 +47,7 @@ def paths(diff: WorkflowDiff) -> str:
 
 
 def headline(change: Change) -> str:
-    """One line without the details."""
+    """A difference in one line, without details."""
     if change.how == "renamed":
         return f"{change.what} {change.name}, was {change.details[0].old}"
     if change.how == "moved":
@@ -60,10 +60,10 @@ def verdict(diff: WorkflowDiff) -> str:
         number = f"{diff.errors} error" + ("s" if diff.errors != 1 else "")
         return f"the new version has {number}; see `wfc check {diff.new_path}`"
     if diff.safe:
-        return "safe for runs under way"
+        return "safe for runs in progress"
     if any(reason.blocks for reason in diff.reasons):
-        return "not safe for runs under way"
-    return "not safe for runs under way: they can be moved, and may fail then"
+        return "not safe for runs in progress"
+    return "not safe for runs in progress: they can be moved, and may fail then"
 
 
 def counted_runs(runs: tuple[str, ...]) -> str:
@@ -188,7 +188,7 @@ def _markdown_detail(detail: Detail) -> Iterator[str]:
 
 
 def _code(text: str | None) -> str:
-    """As code, whatever backticks it holds, on one line."""
+    """The text as inline code on one line, delimited by enough backticks."""
     line = " ".join(str(text).split())
     ticks = "`" * (1 + max((len(run) for run in _runs(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
@@ -200,10 +200,10 @@ def _fence(text: str) -> str:
 
 
 def _runs(text: str) -> list[str]:
-    """The stretches of backticks in a text."""
+    """The runs of consecutive backticks in a text."""
     return "".join(char if char == "`" else " " for char in text).split()
 
 
 def _escaped(text: str) -> str:
-    """Names may hold what markdown takes for markup."""
+    """Escape a name, which may contain markdown markup."""
     return "".join(f"\\{char}" if char in "\\*_<>[]`#|@" else char for char in text)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from wfc.findings import Diagnostic, Redaction, Severity
 
 WORKSPACE = "GITHUB_WORKSPACE"
-"""The variable by which a job of GitHub Actions knows that root."""
+"""The environment variable with the root of the repository in a GitHub Actions job."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -37,8 +37,8 @@ def _property(text: str) -> str:
 
 
 def whole(path: str) -> str:
-    """From the root, where that is known. Else a path that climbs out of this folder would lead elsewhere from another;
-    whole, it can be placed."""
+    """The path relative to the root of the repository, if that is known: services read paths from there, wherever the
+    command ran. Otherwise a path with `..` is made absolute, because it depends on the working folder."""
     full, root = os.path.abspath(path), os.environ.get(WORKSPACE)
     if root and full.startswith(os.path.join(os.path.abspath(root), "")):
         return os.path.relpath(full, root)

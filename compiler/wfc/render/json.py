@@ -1,4 +1,4 @@
-"""Findings for programs."""
+"""Findings as JSON."""
 
 from __future__ import annotations
 

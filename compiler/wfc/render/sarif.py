@@ -66,7 +66,7 @@ def _result(found: Diagnostic, codes: dict[str, int], mask: Redaction) -> dict[s
 
 
 def _code_flow(found: Diagnostic) -> dict[str, Any]:
-    """From the source through each hop to the place of the finding."""
+    """The path from the source through each step to the place of the finding."""
     hops = [_noted(note.message, note.span) for note in found.flow if note.span]
     places = [*hops, _noted(found.message, found.span)]
     return {"threadFlows": [{"locations": [{"location": place} for place in places]}]}
@@ -105,6 +105,6 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _uri(span: Span) -> str:
-    """Relative to the root of the repository; with a scheme where it is whole, by which services place it."""
+    """The path as a URI: relative to the root of the repository, or absolute with a scheme."""
     path = whole(span.source.path)
     return Path(path).as_uri() if os.path.isabs(path) else quote(path.replace("\\", "/"), safe="/")

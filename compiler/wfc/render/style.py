@@ -1,4 +1,5 @@
-"""Text for terminals: colour where it is wanted (NO_COLOR and FORCE_COLOR override), counts, safe characters."""
+"""Text for terminals: colour (NO_COLOR and FORCE_COLOR override the detection), counts, and escaped control
+characters."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Style:
 
 
 def printable(text: str) -> str:
-    """Text from workflows and agents as text: whatever would control a terminal is a mark in its place."""
+    """Text from workflows and agents with control characters replaced, since they could control the terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 

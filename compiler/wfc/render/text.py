@@ -1,4 +1,4 @@
-"""Findings for people: the place, the line with the span underlined, notes, and the way out."""
+"""Findings as text: the position, the source line with the span underlined, notes and help."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def _excerpt(span: Span, style: Style, color: str, mask: Redaction) -> list[str]
 
 
 def _columns(text: str) -> int:
-    """How wide a terminal shows it: East Asian characters and emoji take two columns, accents none."""
+    """The width in a terminal: East Asian characters and emoji take two columns, combining accents none."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _escaped(text: str) -> str:
-    """Names come from the file: what they hold must not reach the terminal as anything but text."""
+    """Names come from an untrusted file, so their control characters are escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

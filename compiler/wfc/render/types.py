@@ -1,4 +1,4 @@
-"""`wfc check --types`: every state field with its type, the steps that write it and those that read it."""
+"""`wfc check --types`: every state field with its type, its writers and its readers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from wfc.yaml import Span
 
 
 def render_types(file: SourceFile) -> str:
-    """What is known of a file's state, as text for people."""
+    """The types of a file's state as text."""
     types = types_of(file)
     if types is None:
-        return f"{file.source.path}: nothing is known of its types; see `wfc check`\n"
+        return f"{file.source.path}: its types are unknown because of errors; see `wfc check`\n"
     lines: list[str] = []
     for scope in types.scopes:
         title = scope.scope.known_as if scope is not types.main else f"the workflow `{file.name or '?'}`"

@@ -1,4 +1,5 @@
-"""The checks, one file each. A new one is a file here and a line in `wfc.codes`; `common` has what several use."""
+"""The checks, one file each. A new one is a file here and a line in `wfc.codes`; `common` has code that several of
+them use."""
 
 from __future__ import annotations
 

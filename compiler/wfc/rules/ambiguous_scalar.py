@@ -1,12 +1,11 @@
-"""A value or key without quotes that other YAML readers take for something else.
+"""An unquoted value or key that other YAML parsers read differently.
 
-wfc reads YAML 1.2, where `on`, `off`, `yes`, `no`, `y`, `n`, `12:30`, `1_000` and `2024-01-01` are text
-and `010` is ten. Readers of YAML 1.1, which many editors, linters and scripts still are, see booleans,
-the number 750, the number 1000, a date and the number eight. Quotes say the same to everybody.
+wfc reads YAML 1.2, where `on`, `off`, `yes`, `no`, `y`, `n`, `12:30`, `1_000` and `2024-01-01` are text and `010` is
+ten. Parsers of YAML 1.1, which many editors, linters and scripts still use, read booleans, the number 750, the number
+1000, a date and the number eight. A quoted value is the same to all of them.
 
-A value that is wrong in its place anyway, such as `required: yes`, is left to WF006. A lone `y` or `n` is reported
-only as a value that could be meant for a yes or a no: as a key or a name it is what it looks like, also to nearly
-every reader of YAML 1.1.
+A value of the wrong type, such as `required: yes`, is reported by WF006 instead. A lone `y` or `n` is reported only as
+a value that could be meant as yes or no: as a key or a name, nearly every parser of YAML 1.1 reads it as text too.
 
 Bad:
 
@@ -84,7 +83,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _words(file: SourceFile) -> set[int]:
-    """The scalars that name something: a step, a state field, a task."""
+    """The scalars that are names of steps, state fields or tasks."""
     values = [value for step in file.steps for value in step.values.values()]
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
     words += [word for step in file.steps for _, word in step.jumps()]
@@ -93,7 +92,7 @@ def _words(file: SourceFile) -> set[int]:
 
 @cached(4096)
 def _other_meaning(text: str) -> str | None:
-    """What YAML 1.1 takes a plain scalar for, if that is not what it is here."""
+    """The meaning of a plain scalar in YAML 1.1, if it differs from the meaning here."""
     if len(text) > _LONGEST:
         return None
     if not text[:1].isdigit() and text[:1] not in ("+", "-"):
@@ -108,13 +107,13 @@ def _finding(node: Scalar, other: str, is_key: bool) -> Finding:
     if not isinstance(node.value, str):
         return Finding(
             node.span,
-            f"`{node.text}` is the number {node.value} here, and {other} to readers of YAML 1.1",
+            f"`{node.text}` is the number {node.value} here, and {other} in YAML 1.1",
             help=f'write `{node.value}`, or quote it if it is text: "{node.text}"',
         )
     is_boolean = other in _BOOLEANS.values() and not is_key
     return Finding(
         node.span,
-        f"`{node.text}` is text here, and {other} to readers of YAML 1.1",
+        f"`{node.text}` is text here, and {other} in YAML 1.1",
         help=f'quote it: "{node.text}"' + (f"; or write {other} if that is meant" if is_boolean else ""),
         fix=Fix("quote it", (Edit(node.span, f'"{node.text}"'),), safe=True),
     )

@@ -1,4 +1,4 @@
-"""What a rule is: a code, a name, a severity, a page of documentation and a check."""
+"""A rule: a code, a name, a severity, a page of documentation and a check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wfc.yaml import Span
 
 @struct(frozen=True, slots=True)
 class Finding:
-    """What a check found; the rule adds its code, name and severity."""
+    """A result of a check; the rule adds its code, name and severity."""
 
     span: Span
     message: str
@@ -22,12 +22,12 @@ class Finding:
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
     severity: Severity | None = None
-    """Where it differs from the rule's own."""
+    """Set if it differs from the severity of the rule."""
     step: str | None = None
     flow: tuple[Note, ...] = ()
-    """The way that a value took to the span, source first."""
+    """The path of a value to the span, source first."""
     secret: Span | None = None
-    """Characters that no output may repeat."""
+    """Characters that must be redacted in all output."""
 
 
 Check = Callable[[SourceFile], Iterator[Finding]]
@@ -39,7 +39,7 @@ class Rule:
     name: str
     severity: Severity
     fix: str
-    """"safe", "unsafe", or "" where there is none."""
+    """"safe", "unsafe", or "" if there is no fix."""
     doc: str
     check: Check
 
@@ -86,7 +86,7 @@ class Rule:
                 )
 
     def _findings(self, file: SourceFile) -> Iterator[Finding]:
-        """The findings of the check and those of the dialect, which knows better where both report one place."""
+        """The findings of the check and those of the dialect. If both report the same span, the dialect's is used."""
         reports = [one for one in file.reports if one.code == self.code]
         reported = {(one.span.start, one.span.end) for one in reports}
         for found in self.check(file):

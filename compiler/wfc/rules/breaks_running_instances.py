@@ -1,10 +1,10 @@
 """A run waits in a step that this version of the workflow no longer has.
 
-A run goes on with the version it was started with, so nothing breaks at once. But it can't be moved to this version,
-and if the old module is ever lost it can't go on at all. Let such runs end, or cancel them, before the step goes. The
-check looks at the project's own store of runs, where there is one.
+A run continues with the version that it was started with, so nothing breaks at once. But it can't be moved to this
+version, and if the old module is lost, the run can't continue at all. Let such runs end, or cancel them, before you
+remove the step. The check reads the project's store of runs, if there is one.
 
-Bad: a run waits in `approve`, and the step is renamed to `sign-off`.
+Bad: the step `approve` is renamed to `sign-off` while a run waits in it.
 
 Good: the run has ended, or `approve` keeps its id.
 """
@@ -48,11 +48,11 @@ def _finding(file: SourceFile, task: str | None, step: str, runs: list[str]) -> 
     who = f"run `{runs[0]}` waits" if len(runs) == 1 else f"run `{runs[0]}` and {len(runs) - 1} more wait"
     names = [one.name for one in scope.walk()] if scope else []
     near = nearest(step, names) if step not in names else None
-    what = "which is not here any more" if step not in names else "which does not wait for anything any more"
+    what = "which no longer exists" if step not in names else "which no longer waits"
     return Finding(
         _place(file, scope),
         f"{who} in step `{step}`, {what}",
-        help=(f"if `{near}` is the same step, keep its old id; else " if near else "")
+        help=(f"if `{near}` is the same step, keep its old id; otherwise " if near else "")
         + f"let it end, or `wfc runs cancel {runs[0]}`",
     )
 
@@ -63,6 +63,6 @@ def _scope(file: SourceFile, task: str | None) -> Scope | None:
 
 
 def _place(file: SourceFile, scope: Scope | None) -> Span:
-    """The list of steps that lacks it."""
+    """The list of steps that no longer has it."""
     assert file.workflow is not None
     return (scope or file.workflow).key_span("steps")

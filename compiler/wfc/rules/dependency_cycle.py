@@ -1,6 +1,6 @@
 """Tasks run each other recursively.
 
-A task whose foreach runs, directly or through others, the same task again would start runs without end.
+A task whose foreach runs the same task again, directly or through other tasks, would start runs without end.
 
 Bad:
 
@@ -73,7 +73,7 @@ def _finding(language: Language, circle: list[str], runs: dict[str, dict[str, Ch
     own = len(circle) == 2
     return Finding(
         _place(children[0]),
-        f"the task `{circle[0]}` runs itself" if own else f"tasks run each other in a circle: {way}",
+        f"the task `{circle[0]}` runs itself" if own else f"tasks run each other recursively: {way}",
         help="let the steps of a task do the work, or repeat them with `while` or `goto`",
         notes=tuple(
             Note(f"{language.call(child.step)} runs `{name}` here", _place(child))

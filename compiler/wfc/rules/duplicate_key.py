@@ -1,9 +1,9 @@
-"""A key stands twice in one mapping.
+"""A mapping has the same key twice.
 
-YAML gives no meaning to that: one reader takes the first, another the last, and a change made to the
-wrong one does nothing. One such pair has a meaning here: `type: prompt` together with `type: confirm` (or
-`info`, `text`, `choice`) on one step is an old spelling of `prompt_type`. It is read as such, with a
-warning, and `wfc check --fix` renames it.
+YAML does not define what that means: one parser takes the first value, another the last, and a change to the wrong one
+has no effect. One such pair has a meaning here: `type: prompt` together with `type: confirm` (or `info`, `text`,
+`choice`) on one step is an old spelling of `prompt_type`. It is read as such, with a warning, and `wfc check --fix`
+renames it.
 
 Bad:
 
@@ -61,7 +61,7 @@ def _repeated(language: Language, mapping: Mapping, step: Step | None) -> Iterat
         else:
             yield _finding(language, earlier, entry, step)
         if step and entry.key.text == "id":
-            return  # Two steps run together: all that follows would be there twice.
+            return  # The `- ` of a second step is missing: its other keys would be reported as duplicates too.
 
 
 def _old_spelling(old: OldSpelling, step: Step) -> Finding:
@@ -83,16 +83,16 @@ def _finding(language: Language, first: Entry, second: Entry, step: Step | None)
         second.key.span,
         f"the key `{name}` stands twice in one mapping",
         help=_advice(language, first, second, step),
-        notes=(Note("it stands here first", first.key.span),),
+        notes=(Note("first used here", first.key.span),),
         step=step.name if step else None,
     )
 
 
 def _advice(language: Language, first: Entry, second: Entry, step: Step | None) -> str:
     if step and second.key.text == "type" and "prompt" in (_text(first), _text(second)):
-        return "the kind of prompt goes into `prompt_type`: `info`, `confirm`, `text` or `choice`"
+        return "write the kind of prompt as `prompt_type`: `info`, `confirm`, `text` or `choice`"
     if step and second.key.text == "id":
-        return f"if a new {language.step} begins here, begin it with `- `; else remove one of them"
+        return f"if a new {language.step} begins here, start it with `- `; otherwise remove one of them"
     return "remove one of them"
 
 

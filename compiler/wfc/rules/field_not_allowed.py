@@ -1,6 +1,6 @@
-"""A field that exists, but not on this kind of step.
+"""A field that steps of this type do not have.
 
-`output_to` on a `return`, `command` on a `prompt`: the field would have no meaning there.
+For example, `output_to` on a `return`, or `command` on a `prompt`: the field would have no effect.
 
 Bad:
 
@@ -34,13 +34,13 @@ from wfc.yaml import Entry
 
 _INSTEAD = {
     ("return", "when"): "put the return into the `then` of a condition",
-    ("return", "output_to"): "what it returns is its `value`",
-    ("parallel", "output_to"): "the steps in its branches have `output_to` of their own",
-    ("while", "output_to"): "the steps in the loop have `output_to` of their own",
+    ("return", "output_to"): "it returns its `value`",
+    ("parallel", "output_to"): "use `output_to` on the steps in its branches",
+    ("while", "output_to"): "use `output_to` on the steps in the loop",
     ("condition", "steps"): "the steps go into `then` and `else`",
     ("foreach", "steps"): "the steps go into a task under `tasks:`, which `task` names",
 }
-"""Where a field has a better place; else the help says which steps take it."""
+"""Advice for fields that belong elsewhere. For others, the help lists the step types that have the field."""
 
 
 @rule("WF009", "field-not-allowed", fix="unsafe")
@@ -65,7 +65,7 @@ def _finding(step: Step, entry: Entry) -> Finding:
 
 
 def belongs_elsewhere(shape: Shape, key: str) -> bool:
-    """Whether a key that this step does not take is one that other steps do."""
+    """Whether a key that this step does not have is a field of other steps."""
     if not isinstance(shape, Step) or key in shape.FIELDS:
         return False
     return any(key in kind.FIELDS for kind in STEP_TYPES.values())

@@ -1,7 +1,7 @@
-"""Both branches of a condition do the same.
+"""Both branches of a condition are the same.
 
-Step ids aside, `then` and `else` are equal, so the condition decides nothing. One of them was probably copied
-and never changed.
+Apart from step ids, `then` and `else` are equal, so the condition has no effect. One of them was probably copied and
+never changed.
 
 Bad:
 
@@ -55,8 +55,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
         for step in same:
             yield Finding(
                 step.key_span("else"),
-                f"`then` and `else` of {file.language.call(step)} do the same: its condition decides nothing",
-                help="change one of the branches, or take the steps out of the condition",
+                f"`then` and `else` of {file.language.call(step)} are the same, so its condition has no effect",
+                help="change one of the branches, or move the steps out of the condition",
                 notes=(Note("`then` is here", step.key_span("then")),),
                 fix=_fix(step, targets) if use.is_read_beside(step) else None,
                 step=step.name,
@@ -68,13 +68,13 @@ def _is_same(step: Condition) -> bool:
     if not step.then or not step.else_ or then is None or other is None:
         return False
     if then is other:
-        # One list and its alias: duplicate ids are WF101's, but the branches are equal all the same.
+        # The branches are one list and its alias. WF101 reports the duplicate ids, but the branches are still equal.
         return True
     return len(step.then) == len(step.else_) and _form(then, step.then) == _form(other, step.else_)
 
 
 def _form(node: Node, steps: list[Step]) -> object:
-    """A list of steps as data in which ids, and the jumps to them, are places in the list."""
+    """A list of steps as data in which ids, and jumps to them, are replaced by positions."""
     places = {step.name: place for place, step in enumerate(walk(steps))}
     return _data(node, places, "")
 
@@ -92,10 +92,9 @@ def _data(node: Node, places: dict[str, int], key: str) -> object:
 
 
 def _fix(step: Condition, targets: set[str]) -> Fix | None:
-    """Put the steps of `then` in its place, if it does no more than choose and nothing jumps to it.
-
-    What only its condition reads would be read by nobody: then there is no fix either.
+    """Replace the condition by the steps of `then`, if it only chooses and nothing jumps to it. There is no fix if its
+    condition is the only reader of a field, which would then be unused.
     """
     if step.when is not None or "output_to" in step.values or step.name in targets:
         return None
-    return unwrap(step.node, "then", f"take the steps out of {step.name}")
+    return unwrap(step.node, "then", f"move the steps out of {step.name}")

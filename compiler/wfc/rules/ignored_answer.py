@@ -1,8 +1,8 @@
-"""A person is asked, and the answer decides nothing.
+"""The answer of a prompt has no effect.
 
 A `confirm` is answered with yes or no, and a `choice` with one of its options. If no step that can follow reads the
-answer, the steps after it run whatever the person said: after "Deploy?" and a no, the deployment runs all the same. A
-message that only has to be read is an `info` prompt.
+answer, later steps run whatever the person said: after "Deploy?" and a no, the deployment still runs. Use an `info`
+prompt for a message that needs no answer.
 
 Bad:
 
@@ -47,7 +47,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_read(use: ScopeUse, prompt: Prompt) -> bool:
-    """Whether some step reads the answer, or may mean it."""
+    """Whether some step reads the answer, or might have meant to."""
     return any(use.is_read(name) for name in prompt.writes()) or prompt.name in use.meant
 
 
@@ -69,7 +69,7 @@ def _finding(language: Language, prompt: Prompt, acting: Step) -> Finding:
         prompt.span,
         f"nothing reads the answer to {language.call(prompt)}: "
         f"{language.call(acting)} can run whatever the person says",
-        help=f"{first}test `{path}`; if there is nothing to decide, make it `prompt_type: info`",
-        notes=(Note("this step can follow, whatever the answer is", acting.span),),
+        help=f"{first}test `{path}`; if no answer is needed, make it `prompt_type: info`",
+        notes=(Note("this step can run whatever the answer is", acting.span),),
         step=prompt.name,
     )

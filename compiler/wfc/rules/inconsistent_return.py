@@ -1,8 +1,8 @@
 """A workflow or task returns a value on some paths only.
 
-On the others it comes to its end, and its whole state is the result, or it returns nothing. Whoever reads the
-result has to cope with two shapes, and most often one of the paths was just forgotten. End
-every path with a `return` that has a value, or none.
+On the others it reaches its end, where its whole state is the result, or returns nothing. A reader of the result has
+to handle two shapes, and usually one of the paths was forgotten. End every path with a `return` that has a value, or
+none of them.
 
 Bad:
 
@@ -80,7 +80,7 @@ def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
 
 
 def _at_the_end(language: Language, use: ScopeUse, ends: list[FlowEdge], note: Note) -> Finding:
-    """One finding for all ways to the end: one `return` there mends them all."""
+    """One finding for all paths to the end, since a single `return` there fixes all of them."""
     edge = ends[-1]
     step = _last(use.flow, edge)
     return Finding(
@@ -93,20 +93,20 @@ def _at_the_end(language: Language, use: ScopeUse, ends: list[FlowEdge], note: N
 
 
 def _last(flow: Flow, edge: FlowEdge) -> Step | None:
-    """The step after which the end comes: of a branch that ends, the step whose branch it is."""
+    """The last step before the end; for the end of a branch, the step that has the branch."""
     return flow.step(edge.join if edge.join is not None else edge.source)
 
 
 def _how(language: Language, step: Step | None, edge: FlowEdge) -> str:
-    """The path in words."""
+    """A description of the path."""
     if step is None:
         return "here"
     if edge.event == "recover":
-        return f"where {language.call(step)} fails,"
+        return f"if {language.call(step)} fails,"
     if edge.guard is not None and edge.guard.name == "otherwise":
         if step.repeats:
             return f"after {language.call(step)},"
         if step.decision() is not None and step.when is None:
-            return f"where the condition of {language.call(step)} is false,"
-        return f"where {language.call(step)} is not taken,"
+            return f"if the condition of {language.call(step)} is false,"
+        return f"if {language.call(step)} is skipped,"
     return f"after {language.call(step)},"

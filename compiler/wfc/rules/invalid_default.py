@@ -1,10 +1,9 @@
-"""A default that its own input would refuse, or validation rules that nothing can satisfy.
+"""A default that fails the validation of its input, or validation rules that no value satisfies.
 
-A default must have the input's type and pass its validation: `enum`, `pattern`, `min`, `max`, the
-lengths, the types of items and the properties of objects. The same check looks at the rules themselves: a
-`min` above `max`, a `pattern` that is no pattern, a rule that does not go with the type (`pattern` on a
-number), and a default that is never used because the input is required. Patterns are RE2's: without
-look-around and back-references.
+A default must have the input's type and pass its validation: `enum`, `pattern`, `min`, `max`, the lengths, the types
+of items and the properties of objects. The check also covers the rules themselves: a `min` above `max`, an invalid
+`pattern`, a rule that does not apply to the type (`pattern` on a number), and a default that is never used because the
+input is required. Patterns use the syntax of RE2, which has no look-around and no back-references.
 
 Bad:
 
@@ -45,7 +44,7 @@ _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_item
 
 @rule("WF011", "invalid-default")
 def check(file: SourceFile) -> Iterator[Finding]:
-    # What other languages declare is looked at as the core has it.
+    # Declarations of other languages are checked in their core form.
     for shape in file.core_shapes:
         if isinstance(shape, InputDecl):
             rules = RuleSet.of(shape)
@@ -72,7 +71,7 @@ def _default(decl: InputDecl, rules: RuleSet) -> Iterator[Finding]:
 
 
 def _is_taken(decl: InputDecl, node: Node) -> bool:
-    """Whether a default is null, or something that is converted to what is declared."""
+    """Whether a default is null or is converted to the declared type."""
     if not isinstance(node, Scalar) or node.value is None:
         return isinstance(node, Scalar)
     said = resolve_plain(node.text.strip())
@@ -100,11 +99,13 @@ def _bad_rules(rules: RuleSet) -> Iterator[Finding]:
     why = pattern_error(pattern) if isinstance(pattern, str) else None
     span = rules.span("pattern")
     if why and span:
-        yield Finding(span, why, help="patterns are RE2's, without look-around and back-references")
+        yield Finding(
+            span, why, help="patterns use RE2 syntax, which has no look-around and no back-references"
+        )
 
 
 def _misplaced(rules: RuleSet) -> Iterator[Finding]:
-    """Rules that do not go with the type, and rules that stand in both places."""
+    """Rules that do not apply to the type, and rules that are declared twice."""
     fitting, kind = RULES_FOR.get(rules.kind, tuple(Validation.FIELDS)), with_article(rules.kind)
     for number, holder in enumerate(rules.holders):
         for name in Validation.FIELDS:
@@ -112,10 +113,10 @@ def _misplaced(rules: RuleSet) -> Iterator[Finding]:
                 continue
             if name not in fitting:
                 help = f"remove it; {kind} can have " + ", ".join(f"`{one}`" for one in fitting)
-                yield Finding(holder.key_span(name), f"`{name}` is no rule for {kind}", help=help)
+                yield Finding(holder.key_span(name), f"`{name}` does not apply to {kind}", help=help)
             elif number and name in rules.holders[0].values:
-                notes = (Note("it stands here too, and this one counts", rules.holders[0].key_span(name)),)
-                message = f"`{name}` stands both here and in `validation`"
+                notes = (Note("also declared here; this one is used", rules.holders[0].key_span(name)),)
+                message = f"`{name}` is declared both here and in `validation`"
                 yield Finding(holder.key_span(name), message, help="remove one of them", notes=notes)
 
 
@@ -125,7 +126,7 @@ def _empty_ranges(rules: RuleSet) -> Iterator[Finding]:
         if least is not None and most is not None and least > most and span:
             yield Finding(
                 span,
-                f"`{high}` is {most}, below `{low}`, which is {least}: no value is both",
+                f"`{high}` is {most}, below `{low}`, which is {least}: no value satisfies both",
                 help="swap them, or change one",
                 notes=(Note(f"`{low}`", rules.span(low)),),
             )
@@ -137,10 +138,8 @@ def _bad_enum(rules: RuleSet) -> Iterator[Finding]:
     if node is None or "enum" not in RULES_FOR.get(rules.kind, ()):
         return
     if not isinstance(node, Sequence) or not node.items:
-        yield Finding(
-            node.span, "`enum` takes a list of the values that are allowed", help="write `[..., ...]`"
-        )
+        yield Finding(node.span, "`enum` takes the list of allowed values", help="write `[..., ...]`")
         return
     for item in node.items:
         for bad in misfits(rules, item, "this value", beside_enum=True):
-            yield _finding(bad, "it can never be given: remove it, or change the rule")
+            yield _finding(bad, "it is never allowed: remove it, or change the rule")

@@ -1,13 +1,13 @@
-"""The file is larger, or nests deeper, than wfc allows.
+"""The file is larger, or more deeply nested, than wfc allows.
 
-A workflow has at most 1,000 steps, its tasks' steps included, and its conditions, loops and parallel
-branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. Runs nest at most
-five deep too, by calls and by the tasks of foreach steps, or as deep as `max_depth` of a call says. A workflow or
-task has at most 2,000 inputs and state fields. A file has at most 1 MiB and 100,000 values (aliases count as
-what they stand for), nested 64 levels at most. Each limit can be set in pyproject.toml, under
-[tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`.
-A run asks for at most 50 actions at once, so more parallel branches than that can't begin side by side; that limit is
-`pending_actions`, under [tool.wfc.run_limits].
+A workflow has at most 1,000 steps, including those of its tasks, and its conditions, loops and parallel branches are
+nested at most five levels deep: a larger workflow is hard to review, and its machine gets slow. Runs are also nested
+at most five levels deep, by calls and by the tasks of foreach steps, or as deep as the `max_depth` of a call allows. A
+workflow or task has at most 2,000 inputs and state fields. A file has at most 1 MiB and 100,000 values (an alias
+counts as the values that it stands for), nested at most 64 levels deep. Each limit can be set in pyproject.toml, under
+[tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`. A run has at
+most 50 pending actions, so more parallel branches can't start at the same time; that limit is `pending_actions`, under
+[tool.wfc.run_limits].
 
 Bad: six conditions, each in the `then` of the one before.
 
@@ -21,7 +21,7 @@ Bad: six conditions, each in the `then` of the one before.
               {id: ship, type: shell, command: make ship}]}]}]}]}]}]}
 ```
 
-Good: the conditions that belong together are one.
+Good: one condition that combines the six.
 
 ```yaml
 - id: c1
@@ -74,7 +74,7 @@ def _too_many_steps(file: SourceFile) -> Iterator[Finding]:
     if count > limit:
         yield Finding(
             file.steps[limit].span,
-            f"the workflow has {count:,} steps, tasks included, and at most {limit:,} are allowed",
+            f"the workflow has {count:,} steps, including those of its tasks; at most {limit:,} are allowed",
             help=f"move some to a workflow of their own and `call` it, or {_raise('steps')}",
             notes=(Note(f"this is step number {limit + 1:,}"),),
             step=file.steps[limit].name,
@@ -87,8 +87,8 @@ def _too_many_fields(scope: Scope, limit: int) -> Iterator[Finding]:
     if count > limit:
         yield Finding(
             scope.key_span("steps"),
-            f"{scope.known_as} has {count:,} inputs and state fields, and at most {limit:,} are allowed",
-            help=f"keep what belongs together as one object or list, or {_raise('fields')}",
+            f"{scope.known_as} has {count:,} inputs and state fields; at most {limit:,} are allowed",
+            help=f"combine related fields in one object or list, or {_raise('fields')}",
         )
 
 
@@ -106,7 +106,7 @@ def _too_deep(block: list[Step], limit: int) -> Iterator[Finding]:
 def _deep(step: Step, depth: int, limit: int) -> Finding:
     return Finding(
         step.span,
-        f"conditions, loops and parallel branches nest {depth} deep here, and at most {limit} are allowed",
+        f"conditions, loops and parallel branches are nested {depth} levels deep; at most {limit} are allowed",
         help=f"join conditions with `and`, move the inner steps to a workflow of their own and `call` it, or "
         f"{_raise('nesting')}",
         step=step.name,
@@ -114,7 +114,7 @@ def _deep(step: Step, depth: int, limit: int) -> Finding:
 
 
 def _height(steps: list[Step]) -> int:
-    """How many more steps that hold others stand one inside the other."""
+    """The number of further levels of steps that contain other steps."""
     height = 0
     while steps := [nested for step in steps for block in step.blocks() for nested in block]:
         height += 1
@@ -143,8 +143,8 @@ def _runs_deep(way: list[Descent], limit: int) -> Finding:
     )
     return Finding(
         way[0].span,
-        f"runs nest {len(way)} deep from here, and at most {limit} are allowed: {' -> '.join(shown)}",
-        help=f"run some of them one after the other instead, or {_raise('call_depth')}",
+        f"runs started here are nested {len(way)} levels deep; at most {limit} are allowed: {' -> '.join(shown)}",
+        help=f"run some of them in sequence instead, or {_raise('call_depth')}",
         notes=tuple(notes),
         step=way[0].child.step.name,
     )
@@ -160,7 +160,7 @@ def _too_many_at_once(file: SourceFile) -> Iterator[Finding]:
             if state.step is not None and count > limit:
                 yield Finding(
                     state.step.span,
-                    f"the branches begin with {count:,} actions at once, and a run may ask for {limit:,} at most",
+                    f"the branches begin with {count:,} actions at once, and a run may have {limit:,} at most",
                     help=f"put some branches into a second parallel step after this one, use a foreach, or "
                     f"{_raise('pending_actions', 'run_limits')}",
                     step=state.step.name,
@@ -168,7 +168,7 @@ def _too_many_at_once(file: SourceFile) -> Iterator[Finding]:
 
 
 def _asked_at_once(state: State) -> int:
-    """What a state is certain to ask for as soon as it is entered."""
+    """The actions that a state requests as soon as it is entered."""
     if state.regions:
         by_id = {inner.id: inner for region in state.regions for inner in region.states}
         return sum(

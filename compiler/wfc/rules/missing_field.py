@@ -1,8 +1,8 @@
-"""Something that must be there is not.
+"""A required field is missing.
 
-A workflow needs `name`, `version` and at least one step in `steps`; every step needs `id` and `type`;
-each type of step has required fields of its own (`wfc explain foreach` lists them). A file that is empty,
-or whose top level is not a mapping, is no workflow. A loop without `max_iterations` is WF402's.
+A workflow needs `name`, `version` and at least one step in `steps`; every step needs `id` and `type`; each step type
+has further required fields (`wfc explain foreach` lists them). A file that is empty, or whose top level is not a
+mapping, is not a workflow. WF402 reports a loop without `max_iterations`.
 
 Bad:
 
@@ -39,7 +39,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _A_WORKFLOW = "a workflow is a mapping with `name`, `version` and `steps`"
 _BOUND = "max_iterations"
-"""A loop without it has a check of its own, which explains more."""
+"""A loop without it is reported by WF402, which explains more."""
 
 
 @rule("WF005", "missing-field")
@@ -55,19 +55,18 @@ def _no_workflow(file: SourceFile, root: Node | None) -> Finding:
     match root:
         case Sequence():
             help = "put the list under `steps:`, and add `name` and `version`"
-            return Finding(root.span, "the file is a list, and a workflow is a mapping", help)
+            return Finding(root.span, "the file is a list; a workflow is a mapping", help)
         case Scalar(value=str()):
-            return Finding(root.span, "the file is a text, and a workflow is a mapping", _A_WORKFLOW)
+            return Finding(root.span, "the file is text; a workflow is a mapping", _A_WORKFLOW)
         case Scalar() if root.text:
-            return Finding(root.span, "the file holds no workflow", _A_WORKFLOW)
-    what = "the file has comments only" if file.source.text.strip() else "the file is empty"
+            return Finding(root.span, "the file contains no workflow", _A_WORKFLOW)
+    what = "the file has only comments" if file.source.text.strip() else "the file is empty"
     return Finding(file.source.start, what, _A_WORKFLOW)
 
 
 def is_missing(shape: Shape, name: str) -> bool:
-    """Whether a field is not there, not even one level above or under a key that is taken for a misspelling of it.
-
-    An old prompt has its `prompt_type` under the key `type`, so what was read counts too.
+    """Whether a field is missing, and is neither one level above nor under a key that is reported as a misspelling of
+    it. An old prompt has its `prompt_type` under the key `type`, so the values that were read count too.
     """
     if name in shape.values or shape.node.entry(name) is not None or name in shape.misplaced:
         return False
@@ -87,7 +86,7 @@ def _finding(shape: Shape, name: str, field: Field[Any]) -> Finding:
 
 
 def _likely_type(step: Step) -> str | None:
-    """The one type of step whose required fields are all there."""
+    """The only step type whose required fields are all present."""
     keys = {entry.key.text for entry in step.node.entries} | {"id", "type"}
     fitting = [
         name for name, kind in STEP_TYPES.items() if keys.issuperset(kind.REQUIRED) and len(kind.REQUIRED) > 2

@@ -48,13 +48,13 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if stuck:
             endless = {node for circle in endless_circles(flow) for node in circle.nodes}
             for trap in _traps(flow, stuck):
-                # A circle that hangs the machine is WF402's; without it there may be a way out.
+                # WF402 reports a cycle that hangs the machine; without that cycle there may be an exit.
                 if not endless.intersection(trap):
                     yield from _finding(file.language, flow, trap)
 
 
 def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:
-    """The innermost circles: what merely leads into one is not at fault."""
+    """The innermost cycles. A cycle that only leads into another one is not at fault."""
     graph = {
         node: [edge.target for edge in flow.out.get(node, ()) if edge.target in stuck]
         for node in sorted(stuck)
@@ -81,7 +81,7 @@ def _finding(language: Language, flow: Flow, trap: list[str]) -> Iterator[Findin
 
 
 def _jumps_back(steps: list[Step]) -> Iterator[tuple[Step, Word]]:
-    """The jumps inside a circle, the last one first: that is where the way out is missing."""
+    """The jumps inside a cycle, the last one first, since the exit is usually missing there."""
     names = {step.name for step in steps}
     for step in reversed(steps):
         yield from ((step, word) for _, word in step.jumps() if word.text in names)

@@ -1,9 +1,9 @@
-"""A loop whose turns change nothing that its condition looks at.
+"""No iteration of a loop changes anything that its condition reads.
 
-Whatever the condition says the first time it says every time, so the loop is either left at once or runs until
-`max_iterations` is used up and the run fails. Let a step inside the loop write a field that the condition
-reads, or leave the loop with a `break`. A loop under inputs alone that says what comes after the last turn (`else`,
-`on_error`) is taken for a fixed number of turns, and left alone.
+The condition has the same value each time, so the loop either ends at once or runs until `max_iterations` is reached
+and the run fails. Let a step inside the loop write a field that the condition reads, or leave the loop with a `break`.
+A loop whose condition reads only inputs, and that handles its end (`else`, `on_error`), is taken for a fixed number of
+iterations and not reported.
 
 Bad:
 
@@ -52,7 +52,7 @@ from wfc.yaml import Span
 _SHOWN = 4
 _FIXED = CHILD_IN_TURN | EVERYWHERE
 _CHANGING = frozenset({"now", "uuid", "random"})
-"""Functions and filters that may give another value each time."""
+"""Functions and filters that may return a different value each time."""
 
 
 @rule("WF405", "no-progress-loop", Severity.WARNING)
@@ -76,8 +76,8 @@ def _is_own(step: Step) -> bool:
 def _to_itself(language: Language, step: Step) -> Finding:
     return Finding(
         step.value_span("target"),
-        f"{language.call(step)} jumps to itself: nothing happens between one jump and the next",
-        help="name the step to go back to",
+        f"{language.call(step)} jumps to itself: no step runs between two jumps",
+        help="name the step to repeat from",
         step=step.name,
     )
 
@@ -95,7 +95,7 @@ def _may_change(loops: Loops, loop: Loop, text: Text) -> bool:
 
 def _finding(language: Language, loop: Loop) -> Iterator[Finding]:
     reads = [(text, read) for text in loop.decisions for read in text.template.reads if read.root in _FIXED]
-    # A condition that reads nothing is WF210's.
+    # WF210 reports a condition that reads nothing.
     if not reads or (loop.has_rest and all(read.root != "state" for _, read in reads)):
         return
     text, read = reads[0]
@@ -104,10 +104,9 @@ def _finding(language: Language, loop: Loop) -> Iterator[Finding]:
     step = loop.step
     yield Finding(
         text.at(read.start, read.end),
-        f"nothing {_where(language, step)} changes {shown}: "
-        "the loop is left at once or runs until `max_iterations` is used up",
+        f"nothing {_where(language, step)} changes {shown}: the loop ends at once or reaches `max_iterations`",
         help="let a step inside the loop write a field that the condition reads",
-        notes=(Note("this jump leads back", place),) if (place := _jump(step)) else (),
+        notes=(Note("this jump closes the loop", place),) if (place := _jump(step)) else (),
         step=step.name,
     )
 

@@ -56,7 +56,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if cause is None:
             yield finding(found, severity=None if found.problem.sure else Severity.WARNING)
         elif id(cause) not in causes:
-            # Every reader fails for the same reason, which is at the writer.
+            # Every reader fails for the same reason, so the finding is reported at the writer.
             causes.add(id(cause))
             yield _at_writer(cause, found)
 
@@ -65,8 +65,8 @@ _FIELD = pattern(r"\bstate\.(\w+)\.\s*\Z")
 
 
 def _made_text(scope: ScopeTypes, found: Located) -> Text | None:
-    """The template that makes text of a value, where that is the only way in which the field is written."""
-    # A misspelt method of a text is the reader's mistake.
+    """The template that converts a value to text, if it is the only write of the field."""
+    # A misspelt string method is a mistake of the reader.
     if found.problem.help or found.problem.changes:
         return None
     named = _FIELD.search(found.text.template.text[: found.problem.start])
@@ -84,7 +84,7 @@ def _made_text(scope: ScopeTypes, found: Located) -> Text | None:
 def _at_writer(cause: Text, found: Located) -> Finding:
     return Finding(
         cause.span,
-        "this gives text, because there is more in it than one pair of braces; its properties are read later",
-        help="write just one `{{ ... }}`, with nothing around it: then the value stays what it is",
+        "this is text, because there is more than one pair of braces; its properties are read later",
+        help="write a single `{{ ... }}` with nothing around it, which keeps the type of the value",
         notes=(Note(found.problem.message, found.span),),
     )

@@ -1,7 +1,7 @@
-"""A task that a sub-agent works asks the person something.
+"""A prompt in a task that a sub-agent executes.
 
-A sub-agent has no person to talk to: the question would wait for an answer that nobody gives. Ask in the
-main steps, before the foreach, and hand the answer to the task with `with`.
+A sub-agent has no person to ask, so the prompt would never be answered. Ask in the main steps, before the foreach, and
+pass the answer to the task with `with`.
 
 Bad:
 
@@ -58,9 +58,9 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 way = handover.way()
                 yield Finding(
                     step.span,
-                    f"{file.language.call(step)} needs a person, but the task `{task}` is worked by "
-                    f"`{way[0].agent}`, which has nobody to ask",
-                    help="ask in the main steps before the foreach, and hand the answer on in its "
+                    f"{file.language.call(step)} needs a person, but the task `{task}` is executed by "
+                    f"`{way[0].agent}`, which can't ask anyone",
+                    help="ask in the main steps before the foreach, and pass the answer on in its "
                     f"`{file.language.key('with')}`",
                     notes=_notes(file.language, way),
                     step=step.name,
@@ -69,14 +69,14 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 @struct(frozen=True, slots=True)
 class _Handover:
-    """A task that an agent works, the foreach that runs it, and the task around that one, if any."""
+    """A task that an agent executes, the foreach that runs it, and the task that contains the foreach, if any."""
 
     scope: Scope
     child: Child
     outer: _Handover | None
 
     def way(self) -> list[Child]:
-        """The step that names the agent, and those that lead from there to the task."""
+        """The step that names the agent, and the steps from there to the task."""
         found = [self.child]
         outer = self.outer
         while outer is not None:
@@ -86,7 +86,7 @@ class _Handover:
 
 
 def _handovers(workflow: Workflow) -> dict[str, _Handover]:
-    """Every task that an agent works, directly or inside one that it works."""
+    """Every task that an agent executes, directly or inside another task."""
     tasks = workflow.declared_tasks
     todo: deque[tuple[Child, _Handover | None]] = deque(
         (child, None) for scope in workflow.scopes for child in _runs(scope) if child.agent is not None
@@ -102,7 +102,7 @@ def _handovers(workflow: Workflow) -> dict[str, _Handover]:
 
 
 def _runs(scope: Scope) -> Iterator[Child]:
-    """The children of a scope that are tasks."""
+    """The tasks that a scope runs."""
     children = (step.child() for step in scope.walk())
     return (child for child in children if child is not None and child.is_task)
 

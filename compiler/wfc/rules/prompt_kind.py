@@ -1,7 +1,7 @@
-"""A prompt whose fields do not go with its `prompt_type`.
+"""A prompt has fields that do not fit its `prompt_type`.
 
-A `choice` needs `options`, each once; no other kind has them. Only a `text` answer can be validated: a
-`confirm` is yes or no and an `info` has no answer. Every prompt says something.
+A `choice` needs distinct `options`; no other kind has them. Only a `text` answer can be validated: a `confirm` is yes
+or no, and an `info` has no answer. Every prompt needs a message.
 
 Bad:
 
@@ -58,7 +58,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 def _empty_message(step: Prompt) -> Iterator[Finding]:
     if step.message and not step.message.node.text.strip():
-        help = "say what the person should know or decide"
+        help = "write what the person should know or decide"
         yield Finding(step.message.span, "the message is empty", help=help, step=step.name)
 
 
@@ -82,13 +82,13 @@ def _options(step: Prompt) -> Iterator[Finding]:
     for option in step.options or []:
         text = option.node.text
         if not text.strip():
-            yield Finding(option.span, "an empty option", help="write what it stands for", step=step.name)
+            yield Finding(option.span, "an empty option", help="write the text of the option", step=step.name)
         elif text in first:
             yield Finding(
                 option.span,
                 f"the option `{excerpt(text)}` is offered twice",
-                help="remove one of them, or word them differently",
-                notes=(Note("it is offered here first", first[text]),),
+                help="remove one of them, or change its text",
+                notes=(Note("first offered here", first[text]),),
                 step=step.name,
             )
         first.setdefault(text, option.span)

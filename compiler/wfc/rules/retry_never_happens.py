@@ -59,7 +59,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _looks_at_code(use: ScopeUse, step: Step) -> bool:
-    """Whether the workflow decides about the exit code itself: then `retry` is for timeouts."""
+    """Whether the workflow tests the exit code itself: then `retry` is meant for timeouts."""
     for name in step.writes():
         if name in use.as_a_whole or name in use.meant:
             return True

@@ -1,7 +1,7 @@
-"""A template stands in the key of a mapping, where it is only text.
+"""A template in the key of a mapping, where it is not evaluated.
 
-Values are evaluated, and keys never are: `{"{{ inputs.name }}": 1}` has one key with braces in it. To compute keys,
-make the mapping with an expression.
+Only values are evaluated: the key of `{"{{ inputs.name }}": 1}` contains braces. To compute keys, create the mapping
+with an expression.
 
 Bad:
 
@@ -32,7 +32,7 @@ from wfc.yaml import Mapping, Node, Sequence
 
 @rule("WF013", "template-key")
 def check(file: SourceFile) -> Iterator[Finding]:
-    # A key of a step or block itself that is a template is no field of it: that is WF004's.
+    # WF004 reports a template as a key of the step or block itself, because that is not one of its fields.
     shapes = {id(shape.node) for shape in (*file.shapes, *file.core_shapes)}
     owners = {id(step.node): step.name for step in file.steps}
     if file.document.root is not None:
@@ -52,8 +52,8 @@ def _findings(
                 if id(node) not in shapes and file.language.is_template(entry.key.text):
                     yield Finding(
                         entry.key.span,
-                        "a template in a key is only text: keys are never evaluated",
-                        help="write the key out, or make the mapping with an expression, as one value",
+                        "template in a key: keys are never evaluated",
+                        help="write the key as plain text, or create the whole mapping with one expression",
                         step=step,
                     )
                 yield from _findings(file, entry.value, shapes, owners, step)

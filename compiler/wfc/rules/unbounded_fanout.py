@@ -61,7 +61,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _place(node: object) -> Span:
-    """The expression itself."""
+    """The span of the expression."""
     assert isinstance(node, Scalar)
     text = Text(node)
     expression = text.template.expression

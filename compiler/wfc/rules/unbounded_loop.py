@@ -37,7 +37,7 @@ from wfc_runtime.digraph import shortest_way
 _BOUND = "max_iterations"
 _SHOWN = 8
 _EXPLAINED = 20
-"""Finding the way round takes time, and after so many it is clear."""
+"""The maximum number of findings with a path: finding the path takes time."""
 
 
 @rule("WF402", "unbounded-loop")
@@ -63,12 +63,12 @@ def _without_bound(language: Language, step: Step) -> Finding:
 
 def _what_then(step: Step) -> str:
     if "else" in step.FIELDS:
-        return "after so many jumps the run goes to `else`, or fails"
-    return "if it would go on after so many turns, the step fails"
+        return "after that many jumps the run continues at `else`, or fails"
+    return "if the condition still holds after that many iterations, the step fails"
 
 
 def _endless(language: Language, flow: Flow, circle: Circle) -> Iterator[Finding]:
-    """The jumps back that close a circle, one finding for each."""
+    """The jumps that close a cycle, with one finding each."""
     place = {node: number for number, node in enumerate(flow.states)}
     seen: set[Word] = set()
     for edge in circle.edges:
@@ -93,14 +93,14 @@ def _cause(language: Language, step: Step) -> str:
 
 def _way_out(step: Step, asks: bool) -> str:
     if "else" in step.FIELDS:
-        return "let `else` lead out of the circle"
-    # What needs nobody fails the same way again.
+        return "let `else` lead out of the loop"
+    # Retrying helps only if an agent or a person does the work: anything else fails in the same way again.
     again = ", or try the step again with `retry`" if asks and "retry" in step.FIELDS else ""
-    return f"go to a `goto` step instead, which counts by its `max_iterations`{again}"
+    return f"jump to a `goto` step instead, whose `max_iterations` limits the loop{again}"
 
 
 def _notes(language: Language, flow: Flow, circle: Circle, back: FlowEdge) -> tuple[Note, ...]:
-    way = Note(f"the way round is {_way(language, flow, circle, back)}")
+    way = Note(f"the loop is {_way(language, flow, circle, back)}")
     state = flow.states[back.source]
     if state.step is None or not is_waiting(state):
         return (way,)
@@ -108,7 +108,7 @@ def _notes(language: Language, flow: Flow, circle: Circle, back: FlowEdge) -> tu
 
 
 def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
-    """Where the step says that its failure leads along this edge."""
+    """The place in the source that sends a failure along this edge."""
     step, target = flow.step(edge.source), flow.step(edge.target)
     if edge.event != "recover" or step is None or target is None:
         return None

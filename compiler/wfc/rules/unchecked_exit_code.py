@@ -1,10 +1,10 @@
-"""The output of a command is used, and nobody looks at whether the command worked.
+"""The output of a command is used without checking whether the command succeeded.
 
-A command that fails does not fail its step: `exit_code` is data. What it has printed by then is empty, cut
-short or an error message, and the steps after it take that for the real thing. Look at `exit_code`
-anywhere in the same workflow or task, or hand the whole result on. Commands that visibly cope with failure
-(`... || true`, `... || echo none`), or whose exit code says nothing (`... | wc -l`), are left alone, and so is
-output that a condition compares with a text: a failure doesn't print that.
+A command that fails does not fail its step: `exit_code` is data. Its output is then empty, incomplete or an error
+message, and later steps use it as if it were correct. Check `exit_code` anywhere in the same workflow or task, or pass
+the whole result on. Commands that handle failure themselves (`... || true`, `... || echo none`) or whose exit code is
+meaningless (`... | wc -l`) are not reported, and neither is output that a condition compares with a text, because a
+failing command does not print that text.
 
 Bad:
 
@@ -46,7 +46,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
 
 _SEEN = 2000
-"""How much of the end of a command is looked at."""
+"""The number of characters at the end of a command that are examined."""
 _OUTPUT = frozenset({"stdout", "stderr"})
 _ALWAYS_WELL = pattern(
     r"""(
@@ -58,7 +58,7 @@ _ALWAYS_WELL = pattern(
 )
 _LAST_OF_PIPE = re.compile(r"(?<!\|)\|\s*(\w[\w./-]*)[^|&;\n]*\Z")
 _HOLE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-"""Whatever a hole is filled with: its filters are no pipes."""
+"""Replaces each hole, because the `|` of a filter is not a pipe."""
 _CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|&;\n`$]*\Z")
 
 
@@ -80,9 +80,9 @@ def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
         first, output = reads[0], risky.values["output_to"]
         yield Finding(
             first.span,
-            f"the output of {language.call(risky)} is used, but nothing looks at its `exit_code`",
+            f"the output of {language.call(risky)} is used, but its `exit_code` is never checked",
             help=_help(risky, language.name_of("state", name, "exit_code")),
-            notes=(Note("the result is kept here", output.span),),
+            notes=(Note("the result is stored here", output.span),),
             step=first.step.name,
         )
 
@@ -90,7 +90,7 @@ def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
 def _help(step: Shell, exit_code: str) -> str:
     piped = _LAST_OF_PIPE.search(_text(step))
     if piped and "pipefail" not in _text(step):
-        # The exit code of a pipe tells nothing about the commands before the last.
+        # The exit code of a pipe does not depend on the commands before the last.
         return (
             f"the exit code of a pipe is that of its last command, `{piped[1]}`: "
             f"begin with `set -o pipefail` and check `{exit_code}`, or run the commands in two steps"
@@ -99,7 +99,7 @@ def _help(step: Shell, exit_code: str) -> str:
 
 
 def _text(step: Shell) -> str:
-    """The end of the command, with something plain in each hole."""
+    """The end of the command, with a plain word in each hole."""
     return _HOLE.sub("x", step.command.node.text.rstrip()[-_SEEN:]) if step.command else ""
 
 
@@ -118,13 +118,13 @@ def _results(scope: Scope) -> dict[str, list[Shell]]:
 
 
 def _is_output(found: StateRead) -> bool:
-    """Whether it reads what was printed: anything else may look at the exit code."""
+    """Whether it reads only the output. Any other read may include the exit code."""
     part = found.read.path[1] if len(found.read.path) > 1 else None
     return part is not None and part.name in _OUTPUT and not part.called
 
 
 def _is_compared(found: StateRead) -> bool:
-    """Whether a condition holds what was printed against a text: a failure would not print that."""
+    """Whether a condition compares the output with a text, which a failing command would not print."""
     step, template = found.step, found.text.template
     if found.text not in (step.when, step.condition) or template.ast is None:
         return False
@@ -140,7 +140,7 @@ def _is_compared(found: StateRead) -> bool:
 
 def _may_fail(step: Shell) -> bool:
     command = _text(step)
-    # With `fails_on_exit`, later steps see the output of a command that ended well.
+    # With `fails_on_exit`, later steps see only the output of a command that succeeded.
     if not command or step.setting("fails_on_exit"):
         return False
     if re.search(r"\bpipefail\b", command):

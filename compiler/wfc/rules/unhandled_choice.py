@@ -1,9 +1,9 @@
-"""A person may pick an option that no branch handles.
+"""No branch handles an option of a choice prompt.
 
-Conditions compare what was selected with some of the options, and for the others nothing happens: no `else`
-takes them, and no step hands the selection on. Usually an option was added or renamed and a branch was not. A
-text in a list of options that is none of them is reported too: it never matches. Of two options one may go
-without a branch, as the steps under a plain yes do.
+Conditions compare the selection with some of the options, and nothing happens for the others: no `else` handles them,
+and no step passes the selection on. Usually an option was added or renamed without its branch. A text that is compared
+with the selection and is not an option is reported too, because it never matches. One of two options may have no
+branch, like the no of a yes-or-no question.
 
 Bad:
 
@@ -53,7 +53,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _prompts(use: ScopeUse) -> dict[str, Prompt]:
-    """The fields that one prompt alone writes, with options that are all known."""
+    """The fields that only one prompt writes, if all its options are known."""
     writers: dict[str, list[object]] = {}
     for step in use.scope.walk():
         for name in step.writes():
@@ -79,7 +79,7 @@ def _missing(
     rest = options.keys() - named(leaving=True)
     handled = named(leaving=False) & rest
     missing = [name for name in options if name in rest - handled]
-    # One of two: the other goes on with what follows.
+    # One of two options needs no branch: the run then continues with the next step.
     if not missing or not handled or len(rest) <= 2:
         return
     shown = ", ".join(f"`{name}`" for name in missing[:_SHOWN]) + (", ..." if len(missing) > _SHOWN else "")
@@ -88,8 +88,8 @@ def _missing(
     yield Finding(
         options[missing[0]].span,
         f"no branch handles the {noun} {shown} of {language.call(prompt)}",
-        help=f"add a branch for {'it' if len(missing) == 1 else 'them'}, or an `else` that takes the rest",
-        notes=(Note("others are looked for here", first.span),),
+        help=f"add a branch for {'it' if len(missing) == 1 else 'them'}, or an `else` for the rest",
+        notes=(Note("other options are compared here", first.span),),
         step=prompt.name,
     )
 
@@ -97,7 +97,7 @@ def _missing(
 def _strange(
     language: Language, prompt: Prompt, options: dict[str, Text], found: list[Comparison]
 ) -> Iterator[Finding]:
-    """Texts in lists that are no options. A comparison that is never true as a whole is WF210's."""
+    """Texts in lists that are not options. WF210 reports a comparison that is never true as a whole."""
     meant = Nearest(options)
     for one in found:
         if any(word.value in options for word in one.words):
@@ -105,7 +105,7 @@ def _strange(
                 if word.value not in options:
                     yield Finding(
                         one.text.at(*one.text.template.span(word)),
-                        f"`{word.value}` is no option of {language.call(prompt)}: it is never selected",
+                        f"`{word.value}` is not an option of {language.call(prompt)}: it is never selected",
                         help=meant.hint(word.value),
                         notes=(Note("the options are here", prompt.value_span("options")),),
                         step=one.step.name,

@@ -1,7 +1,6 @@
-"""A key that nothing reads.
+"""A key that is not a field of this mapping.
 
-A misspelt key would be ignored without a word, so it is an error. Keys that belong to another kind of step
-are WF009's.
+A misspelt key would be ignored silently, so it is an error. WF009 reports keys that belong to another step type.
 
 Bad:
 
@@ -65,9 +64,9 @@ _SAME = {
     "item_type": ("items", "element_type"),
     "required_keys": ("keys",),
 }
-"""Words of other workflow languages, by the field that says the same here."""
+"""Words of other workflow languages, with the field that has the same meaning here."""
 _SUGGESTIONS = 50
-"""More unknown keys in one mapping are no typing mistakes, and near names take long to find."""
+"""With more unknown keys in one mapping, they are not typos, and searching for similar names would take long."""
 _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in names}
 
 
@@ -75,13 +74,13 @@ _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in name
 def check(file: SourceFile) -> Iterator[Finding]:
     for shape in file.shapes:
         for entry, near in meant_fields(shape) if shape.unknown else ():
-            # Nobody knows which fields a step of an unknown type has, but `tpye` is no field of any.
+            # The fields of a step of unknown type are unknown, but no step type has a field `tpye`.
             if near or not isinstance(shape, UnknownStep):
                 yield _finding(shape, entry, near)
 
 
 def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
-    """The keys that a shape does not know, each with the field that is probably meant."""
+    """The unknown keys of a shape, each with the field that was probably meant."""
     unknown = [entry for entry in shape.unknown if not belongs_elsewhere(shape, entry.key.text)]
     known = ("id", "type") if isinstance(shape, UnknownStep) else shape.FIELDS
     free = [name for name in known if shape.node.entry(name) is None] if unknown else []
@@ -94,7 +93,7 @@ def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
 
 
 def _same_thing(key: str, free: list[str]) -> str | None:
-    """A field that is not there yet and is what the key must mean."""
+    """An unset field that the key probably means."""
     return next((name for name in free if (key.lower(), name) in _OTHER_NAMES), None) or nearest(key, free)
 
 

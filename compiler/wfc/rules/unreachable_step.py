@@ -47,13 +47,13 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _jumps_are_known(scope: Scope) -> bool:
-    """Where a jump goes to a step that is not there (WF104), any step could be the one that was meant."""
+    """If a jump names an unknown step (WF104), any step could be the one that was meant."""
     names = {step.name for step in scope.walk()}
     return all(word.text in names for step in scope.walk() for _, word in step.jumps())
 
 
 def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[Step], Step | None]]:
-    """Steps in a row that are never reached, with the step before them."""
+    """Consecutive unreachable steps, with the step before them."""
     run: list[Step] = []
     before: Step | None = None
     for step in block:
@@ -96,7 +96,7 @@ def _help(language: Language, before: Step) -> str:
 
 def _fix(run: list[Step], before: Step) -> Fix | None:
     spans = [before.node.span, *(step.node.span for step in run)]
-    # A step that is an alias stands where its anchor does.
+    # A step that is an alias has the span of its anchor.
     if any(one.end > other.start for one, other in pairwise(spans)):
         return None
     names = ", ".join(step.name for step in run[:3]) + (", ..." if len(run) > 3 else "")

@@ -64,7 +64,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_whole(file: SourceFile) -> bool:
-    """Whether every check has seen all of the file."""
+    """Whether all checks could see the whole file."""
     if file.workflow is None or file.problems:
         return False
     return not any(next(module.check.check(file), None) for module in _STRUCTURE)
@@ -75,7 +75,7 @@ def _is_unused(item: Suppression, file: SourceFile) -> bool:
 
 
 def _is_firm(item: Suppression) -> bool:
-    """Whether no comment could hide what it names."""
+    """Whether the code can't be suppressed by any comment."""
     from wfc.rules import BY_CODE
 
     return item.code in BY_CODE and not can_be_hidden(item.code, BY_CODE[item.code].severity)
@@ -106,7 +106,7 @@ def _finding(item: Suppression, fix: Fix | None) -> Finding:
 
 
 def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
-    """One edit for all that is unused in a comment: several in one list would overlap."""
+    """One edit for all unused codes of a comment: separate edits of one list would overlap."""
     useless = set(unused)
     kept = [item.span.text for item in comment.items if item not in useless]
     if kept and comment.codes:
@@ -115,7 +115,7 @@ def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
 
 
 def _extent(comment: Span) -> Span:
-    """The comment with its line, or with the blanks before it."""
+    """The span of the comment: its whole line, or the comment and the blanks before it."""
     source = comment.source
     start = comment.start
     while start and source.text[start - 1] in " \t":

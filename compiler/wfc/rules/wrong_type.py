@@ -1,7 +1,7 @@
-"""A value of a kind that its field does not take.
+"""A value has the wrong type for its field.
 
-`timeout` takes a number of seconds, `version` takes text, `needs_state` takes a list. YAML decides by its
-looks what a value without quotes is: `1.0` is a number, `"1.0"` is text, `30s` is text.
+`timeout` takes a number of seconds, `version` takes text, `needs_state` takes a list. YAML derives the type of an
+unquoted value from its form: `1.0` is a number, `"1.0"` is text, `30s` is text.
 
 Bad:
 
@@ -56,7 +56,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _undescribed(file: SourceFile) -> Iterator[Finding]:
-    """Properties that a `result_schema` requires and does not describe: usually one name is spelt in two ways."""
+    """Properties that a `result_schema` requires but does not describe: usually one name is spelt in two ways."""
     for step in file.steps:
         schema = step.values.get("result_schema")
         for inner in _schemas(schema.node) if isinstance(schema, Tree) else ():
@@ -78,7 +78,7 @@ def _undescribed(file: SourceFile) -> Iterator[Finding]:
 
 
 def _schemas(node: Node) -> Iterator[Mapping]:
-    """A schema and those of its properties and items."""
+    """A schema and the schemas of its properties and items."""
     if isinstance(node, Mapping):
         yield node
         properties, items = node.get("properties"), node.get("items")
@@ -89,7 +89,7 @@ def _schemas(node: Node) -> Iterator[Mapping]:
 
 
 def _respelt(file: SourceFile, shape: Shape, entry: Entry, bad: Mismatch) -> Fix | None:
-    """A field name with characters that a name can't have, such as `built-out`: each becomes `_`."""
+    """The fix for a field name with invalid characters, such as `built-out`: each is replaced by `_`."""
     node = entry.value
     if (
         shape.FIELDS[entry.key.text].type is not NAME
@@ -108,17 +108,17 @@ _NAME = pattern(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 
 
 def wrong_places(file: SourceFile) -> set[int]:
-    """Where the values begin that are of a wrong kind, for checks that then have nothing to add."""
+    """The offsets of values with a wrong type, which other checks then skip."""
     return {bad.span.start for _, _, found in _mismatches(file) for bad in found}
 
 
 def _mismatches(file: SourceFile) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
-    # What YAML could not make sense of has been reported; nothing can be said of its kind.
+    # A value that could not be parsed has been reported, and its type is unknown.
     seen = {problem.span.start for problem in file.problems}
     for shape in file.shapes:
         for entry in _doubtful(shape):
             found = shape.FIELDS[entry.key.text].type.mismatches(entry.value)
-            # An alias brings the same value to several places; it is wrong once.
+            # An alias repeats a value in several places; it is reported once.
             new = [bad for bad in found if bad.span.start not in seen]
             if new:
                 seen.update(bad.span.start for bad in new)
@@ -126,12 +126,12 @@ def _mismatches(file: SourceFile) -> Iterator[tuple[Shape, Entry, list[Mismatch]
 
 
 def _doubtful(shape: Shape) -> Iterator[Entry]:
-    """The entries that are read, but for leaves that could be: nothing is wrong with those."""
+    """The entries to check. Scalars that could be read are left out, because they are correct."""
     for entry in shape.node.entries:
         name = entry.key.text
         value = shape.values.get(name)
         if isinstance(value, (Word, Text, Literal)) and value.node is entry.value:
             continue
-        # Of a key that stands twice, the first is read.
+        # Of a duplicate key, the first entry is read.
         if name in shape.FIELDS and shape.node.entry(name) is entry:
             yield entry

@@ -1,7 +1,7 @@
-"""The file is not YAML that wfc can read.
+"""The file is not valid YAML.
 
 Tabs for indentation, an unclosed quote or bracket, a missing space after a colon: nothing else can be checked until
-it is mended. YAML tags (`!foo`) and several documents in one file are not part of the language.
+that is fixed. YAML tags (`!foo`) and several documents in one file are not part of the language.
 
 Bad:
 

@@ -1,4 +1,4 @@
-"""What `wfc init` puts into a project. The larger texts are files beside this one."""
+"""The files that `wfc init` writes. The longer texts are files in this folder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Piece:
     purpose: str
     text: Callable[[], str]
     mark: str
-    """A word that tells whether a file that is there has it already."""
+    """A word whose presence shows that an existing file has this content already."""
 
     def place(self, workflows: str) -> str:
-        """Its path in a project that keeps its workflows there."""
+        """The path of the file in a project with this workflows folder."""
         return self.path.replace("workflows/", f"{workflows}/")
 
     def is_in(self, text: str) -> bool:

@@ -1,1 +1,1 @@
-"""A project on disk: its files, its generated modules, its runs, and the cache of what was checked."""
+"""A project on disk: its files, its generated modules, its runs, and the cache of findings."""

@@ -1,9 +1,9 @@
-"""The cache of what commands print, for as long as nothing that it depends on has changed.
+"""A cache of the output of commands, valid as long as none of their inputs has changed.
 
-The key is a digest of all inputs: wfc itself and the libraries beside it, Python, the settings, the command line, every
-workflow of the project byte by byte, and what else the command reads. With the same key the answer is the same, and is
-printed again without any work. Answers are kept in the user's cache folder, one file for each question: the project is
-not touched, and two commands at once can do no more than write the same answer twice.
+The key is a digest of all inputs: wfc itself and the libraries beside it, Python, the settings, the command line, the
+content of every workflow of the project, and whatever else the command reads. If the key is the same, the stored
+answer is printed again. Answers are kept in the user's cache folder, one file for each question: the project is not
+touched, and two commands at once can do no more than write the same answer twice.
 
 This module is all that a command needs to repeat an answer. It imports nothing of the compiler; the cache of findings,
 which takes over when something has changed, is `wfc.workspace.incremental`.
@@ -45,7 +45,7 @@ _MOST_DATA = 50_000_000
 
 @struct(frozen=True, slots=True)
 class Answer:
-    """What a command printed, and its exit code."""
+    """The output and the exit code of a command."""
 
     text: str
     status: int
@@ -53,13 +53,13 @@ class Answer:
 
 @struct(frozen=True, slots=True)
 class Content:
-    """One file at one moment."""
+    """The content of one file at one moment."""
 
     data: bytes
     digest: str
-    """Of its path, the place that the path leads to, and the data or why there is none."""
+    """A digest of its path, the resolved path, and the data or the error."""
     error: str = ""
-    """Why it can't be read."""
+    """The error, if the file can't be read."""
 
     def read(self) -> bytes:
         if self.error:
@@ -69,14 +69,12 @@ class Content:
 
 @struct(frozen=True)
 class Snapshot:
-    """The workflows of a project and all around them at one moment.
-
-    Commands check the bytes that were digested here and read no file again: whatever changes meanwhile, an answer
-    belongs to its key.
+    """The workflows of a project and everything that they depend on, at one moment. Commands check the bytes that were
+    digested here and read no file again, so an answer belongs to its key even if files change meanwhile.
     """
 
     surroundings: str
-    """A digest of everything but the workflows and the runs."""
+    """A digest of everything except the workflows and the runs."""
     selected: dict[Path, Content]
     others: dict[Path, Content]
     """Files that the selected ones may call."""
@@ -102,7 +100,7 @@ class Snapshot:
 
 @struct(frozen=True)
 class Memory:
-    """The place of one question in the cache, and the key of what the answer depends on."""
+    """The place of one command in the cache, and the key of its inputs."""
 
     place: Path
     key: str
@@ -110,7 +108,7 @@ class Memory:
 
     @classmethod
     def of(cls, question: Any, snapshot: Snapshot, also: Callable[[], Iterable[bytes]] = tuple) -> Memory:
-        """`question`: the command and its options; `also`: what it reads beside the snapshot."""
+        """`question`: the command and its options; `also`: inputs in addition to the snapshot."""
         asked = as_bytes(repr((question, os.getcwd(), style_for(sys.stdout))))
 
         def key_now() -> str:
@@ -119,14 +117,14 @@ class Memory:
         return cls(place_of(asked), key_now(), key_now)
 
     def recall(self) -> Answer | None:
-        """The answer, if all is as it was. A file that can't be read holds none."""
+        """The stored answer, if its inputs are unchanged and the file of the cache can be read."""
         match read_sealed(self.place, self.key):
             case {"text": str(text), "status": int(status)}:
                 return Answer(text, status)
         return None
 
     def keep(self, answer: Answer) -> None:
-        """Remember an answer, unless it is very long or something changed while it was worked out."""
+        """Store an answer, unless it is very long or an input changed during the command."""
         if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
             write_sealed(self.place, self.key, {"text": answer.text, "status": answer.status})
 
@@ -139,7 +137,7 @@ def place_of(asked: bytes) -> Path:
 
 
 def read_sealed(place: Path, key: str) -> Any:
-    """What was written under this key; None if there is nothing, or if it has been damaged since."""
+    """The data stored under this key; None if there is none or it is damaged."""
     try:
         match json.loads(place.read_bytes()):
             case {"key": found, "seal": seal, "body": str(body)}:
@@ -151,7 +149,7 @@ def read_sealed(place: Path, key: str) -> Any:
 
 
 def write_sealed(place: Path, key: str, value: Any) -> None:
-    """Keep a value if that is possible. A cache that can't be written is not an error."""
+    """Store a value if possible. A cache that can't be written is not an error."""
     body = json.dumps(value)
     if len(body) > _MOST_DATA:
         return
@@ -172,12 +170,12 @@ def _seal(key: str, body: str) -> str:
 
 def _folder() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # By the standard that the variable comes from, one that is not an absolute path does not count.
+    # The XDG specification says that a relative path in this variable must be ignored.
     return (base if base.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "wfc"
 
 
 def _drop_oldest(folder: Path) -> None:
-    # Folders in there belong to others: `wfc serve` has one.
+    # Subfolders belong to other commands, such as `wfc serve`.
     files = (path for path in folder.iterdir() if path.is_file())
     kept = sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in kept[_MOST_FILES:]:
@@ -190,18 +188,19 @@ def _drop_oldest(folder: Path) -> None:
 def digest_of(parts: Iterable[bytes]) -> str:
     digest = sha256()
     for part in parts:
-        digest.update(b"%d:" % len(part))  # Two parts never digest as one.
+        # The length first: otherwise (`ab`, `c`) and (`a`, `bc`) would have the same digest.
+        digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.hexdigest()
 
 
 def as_bytes(text: str) -> bytes:
-    """Names of files may hold bytes that are no text."""
+    """File names may contain bytes that are not valid text."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _content(path: Path, config: Config) -> Content:
-    """A file that can't be read matters only to a command that wants to read it, which then reports it."""
+    """A file that can't be read is not an error here; the command that needs it reports it."""
     where = as_bytes(f"{path} {os.path.realpath(path)}")
     try:
         data = read_bytes(path, config)
@@ -218,14 +217,14 @@ def _surroundings(config: Config) -> Iterator[bytes]:
 
 
 def _libraries() -> Iterator[str]:
-    """What is installed, with versions: the names of its records."""
+    """The installed distributions with their versions: the names of their metadata folders."""
     for folder in sys.path:
         if os.path.isdir(folder or "."):
             yield from (name for name in os.listdir(folder or ".") if name.endswith(".dist-info"))
 
 
 def _stamps(folder: Path) -> Iterator[str]:
-    """Our own sources, each with its size and times: nobody edits a file without changing one of them."""
+    """The sources of wfc, each with its size and times, at least one of which changes with every edit."""
     for place, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".py"):

@@ -1,4 +1,4 @@
-"""Files of a project: which workflows there are, which of them are meant, what they hold; and safe writing."""
+"""Files of a project: finds and selects workflows, reads them, and writes files safely."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ENDINGS = (".yaml", ".yml")
 
 
 class UnreadableFileError(click.ClickException, ReadError):
-    """What commands say of a file that can't be read."""
+    """The error for a file that can't be read."""
 
 
 @struct(frozen=True)
 class Selection:
-    """What the user asked for: files, the folders they came from, and the settings that hold."""
+    """The files that the user selected, their folders, and the settings that apply."""
 
     config: Config
     files: list[Path]
@@ -69,7 +69,7 @@ def _named(paths: tuple[str, ...]) -> Selection:
         raise click.UsageError("a path is empty; `.` is this folder")
     first = Path(paths[0])
     config = load_config(first if first.is_dir() else first.parent)
-    # By what it really is: a file that is named twice is read once.
+    # Compared by resolved path, so that a file named twice is read once.
     files: dict[Path, Path] = {}
     tests: dict[Path, Path] = {}
     folders: list[Path] = []
@@ -87,15 +87,15 @@ def _named(paths: tuple[str, ...]) -> Selection:
 
 
 def modules_folder(config: Config) -> Path:
-    """Where modules go: into the project, or without one into the folder where the command is given."""
+    """The folder for modules: that of the project, or without a project one in the working folder."""
     return as_typed(config.generated_dir) if find_root(config.root) else Path(config.generated)
 
 
 def as_typed(path: Path) -> Path:
-    """Relative to here, unless the way up and down again is longer: paths are shown as a person would type them."""
+    """The path relative to the working folder, unless that is longer: as a user would type it."""
     try:
         near = os.path.relpath(path)
-    except ValueError:  # On Windows there is no way from one drive to another.
+    except ValueError:  # On Windows there is no relative path between two drives.
         return path
     return Path(min(near, str(path), key=len))
 
@@ -123,7 +123,8 @@ def in_folder(
 
 
 def refuse_unread(error: OSError) -> None:
-    """For a walk through folders: what may not be read is said, what has gone meanwhile is not."""
+    """The error handler of a directory walk: it raises for a folder that can't be read, and ignores one that has
+    disappeared."""
     if not isinstance(error, FileNotFoundError):
         raise click.ClickException(f"can't read `{error.filename}`: {error.strerror}") from error
 
@@ -133,7 +134,7 @@ def _leads_nowhere(path: Path) -> bool:
 
 
 def is_left_out(path: Path, folder: Path, config: Config) -> bool:
-    """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
+    """Whether a file is not a workflow: a test, a hidden file, or excluded by the settings."""
     return is_test_file(path.name) or _is_hidden(path, folder, config)
 
 
@@ -152,17 +153,17 @@ def _is_hidden(path: Path, folder: Path, config: Config) -> bool:
 
 
 TEMPLATE_PATHS = "WORKFLOWS_TEMPLATE_PATHS"
-"""The environment variable that names further folders of workflows, with commas between them."""
+"""The environment variable with further workflow folders, separated by commas."""
 
 
 def named_templates() -> list[Path]:
-    """The folders as the environment names them."""
+    """The folders in the order of the environment variable."""
     names = [name.strip() for name in os.environ.get(TEMPLATE_PATHS, "").split(",")]
     return [Path(name).expanduser() for name in names if name]
 
 
 def template_folders() -> list[Path]:
-    """Folders of workflows for every project, the most important first: a later one overrides an earlier one."""
+    """The workflow folders for every project, in order of precedence: later ones of the variable come first."""
     return [folder for folder in reversed(named_templates()) if folder.is_dir()]
 
 
@@ -172,10 +173,10 @@ def is_template(path: str) -> bool:
 
 
 def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Path]:
-    """Workflows that those selected may call: of the folders that are there for every project, and of the project."""
+    """Workflows that the selected ones may call: those of the shared folders, and those of the project."""
     config = selection.config
     known = {real(path) for path in selection.folders}
-    # The same folder spelled in another way need not be walked again.
+    # The same folder may be given by two paths; it is searched once.
     whole = [] if real(config.workflows_dir) in known else [config.workflows_dir]
     folders = {*selection.folders, *whole}
     parents = {path.parent for path in (*selection.files, *selection.tests)}
@@ -206,7 +207,8 @@ def _named_workflow(test: Path, config: Config) -> Path | None:
 
 
 def read_bytes(path: Path, config: Config) -> bytes:
-    """The file's bytes, but never more than one past the limit: the reader then says that it is too large."""
+    """The content of a file, at most one byte more than the limit, from which the reader knows that it is too
+    large."""
     try:
         with path.open("rb") as file:
             return file.read(config.limits.source_bytes + 1)
@@ -215,7 +217,7 @@ def read_bytes(path: Path, config: Config) -> bytes:
 
 
 def recorded_path(path: Path, config_root: Path) -> str:
-    """What a header says its module was made from: the same from any working directory and on any machine."""
+    """The source path in the header of a module: the same from any working folder and on any machine."""
     full = real(path)
     inside = full.is_relative_to(config_root)
     root = config_root if inside else find_root(full.parent) or full.parent
@@ -224,7 +226,7 @@ def recorded_path(path: Path, config_root: Path) -> str:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """What can't be written is a clear error."""
+    """Turn errors of writing into errors of the command line."""
     try:
         yield
     except OSError as error:
@@ -232,9 +234,10 @@ def writing(path: Path | str) -> Iterator[None]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """A reader never sees half a file, and a full disk leaves the old one. Raises `OSError`."""
+    """Replace a file atomically: readers see the old or the new content, and a full disk keeps the old. Raises
+    `OSError`."""
     import stat
-    import tempfile  # Only commands that write files pay for it.
+    import tempfile  # Imported here: only commands that write files need it.
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
@@ -250,7 +253,8 @@ def replace_file(path: Path, data: bytes) -> None:
             os.chmod(name, stat.S_IMODE(there.st_mode))
             os.replace(name, path)
         else:
-            # A link, or somebody else's: it stays what it is. There is room for it, as has just been seen.
+            # A link, or a file of another user, is written in place and so keeps its identity. The temporary file has
+            # shown that there is enough space.
             path.write_bytes(data)
             Path(name).unlink()
     except BaseException:
@@ -259,12 +263,12 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def store_path(state: Path | None, config: Config) -> Path:
-    """The file that was named, here or in the environment; else the project's own."""
+    """The store that the option or the environment names, or else that of the project."""
     return Path(state or os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
 
 
 def stored_runs(config: Config) -> list[Waiting]:
-    """The runs under way in a project's store, where there is one."""
+    """The runs in progress in the store of a project, if there is one."""
     path = store_path(None, config)
     if not path.is_file():
         return []

@@ -1,11 +1,10 @@
-"""Incremental check: the findings of each file are remembered, with a digest of all that they depend on.
+"""Incremental check: the findings of each file are cached with a digest of their dependencies.
 
-The findings of a file depend on its own text, on the files that it calls, directly or not, on the inputs that others
-give it (the fix of WF309), on files that need the same module name (WF110), on the runs of its workflow (WF703) and,
-where it calls any workflow, on the names of all (WF111). Those of a test file depend on the workflow that it is about
-and on all that this one calls. Everything else, such as settings and wfc itself, is part of
-the key of the whole cache. A file is checked again when its digest differs; only that file and those that it depends
-on are parsed for it.
+The findings of a file depend on its own text, on the files that it calls, directly or indirectly, on the inputs that
+others give it (the fix of WF309), on files that need the same module name (WF110), on the runs of its workflow (WF703)
+and, if it calls any workflow, on the names of all (WF111). Those of a test file depend on the workflow that it is
+about and on all that this one calls. Everything else, such as settings and wfc itself, is part of the key of the whole
+cache. A file is checked again when its digest differs; only that file and those that it depends on are parsed for it.
 """
 
 from __future__ import annotations
@@ -34,11 +33,12 @@ _Json = Any
 def check_incrementally(
     question: object, selection: Selection, snapshot: Snapshot, progress: Callable[[int, int], None]
 ) -> list[Diagnostic]:
-    """All findings of the selected files, sorted by place. `question` tells selections of one folder apart."""
+    """All findings of the selected files, sorted by position. `question` distinguishes selections of the same
+    folder."""
     try:
         return _check_changed(question, selection, snapshot, progress)
     except ReadError:
-        # Some file can't be read. A check of everything reports that, if it needs the file.
+        # Some file can't be read. The full check reports that if it needs the file.
         project, _ = load_project(selection, with_runs=True, snapshot=snapshot)
         project.progress = progress
         return check_project(project)
@@ -78,11 +78,11 @@ def _check(
 
 @struct(frozen=True)
 class _Facts:
-    """What other files need to know of one, to tell whether they depend on it."""
+    """The facts about a file that decide which other files depend on it."""
 
     name: str | None
     calls: dict[str, list[str]]
-    """The workflows that it calls, each with the inputs that it gives."""
+    """The workflows that it calls, each with the inputs that it passes."""
     tests: list[str] | None = None
     """Of a test file, the names that the file of its workflow may have, relative to its own folder."""
 
@@ -105,17 +105,17 @@ def _tested_names(file: SourceFile) -> list[str] | None:
 
 @struct(frozen=True)
 class _Entry:
-    """What is remembered of a file."""
+    """The cached data of a file."""
 
     content: str
     facts: _Facts
     depends_on: str = ""
-    """Empty for a file that is only called: it has been read, and not checked."""
+    """Empty for a file that is only called, which is read but not checked."""
     findings: _Json = ()
 
 
 class _Files:
-    """The files of a snapshot by the paths that messages show, parsed when they are needed."""
+    """The files of a snapshot by the paths in messages, parsed on first use."""
 
     def __init__(self, config: Config, snapshot: Snapshot) -> None:
         self.selected: dict[str, Content] = {str(path): found for path, found in snapshot.selected.items()}
@@ -129,7 +129,7 @@ class _Files:
         self._project.beside = Project(config, overrides=self._project.overrides)
 
     def digest(self, path: str) -> str:
-        """Empty for a file that is not there any more."""
+        """Empty for a file that no longer exists."""
         return self.contents[path].digest if path in self.contents else ""
 
     def parse(self, path: str) -> SourceFile:
@@ -139,7 +139,8 @@ class _Files:
         return self.parsed[path]
 
     def project_of(self, needed: set[str]) -> Project:
-        """A project of some files, in their order among all: the first file of a name is the one called."""
+        """A project of some of the files in their original order: of several files with a name, the first is
+        called."""
         for project, contents in ((self._project, self.selected), (self._project.beside, self.others)):
             for path in contents:
                 if path in needed:
@@ -156,7 +157,7 @@ class _Files:
         return self._sources[path]
 
     def holds(self, source: Source) -> bool:
-        """Whether places in a source can be found again by its path."""
+        """Whether a cached finding in this source can be located by the path of the source."""
         return source.path in self.contents and self.source(source.path).text == source.text
 
 
@@ -220,7 +221,7 @@ class _Index:
         return [*found[:1], *self._called(found[0])] if found else []
 
     def _called(self, path: str) -> list[str]:
-        """The files that it calls, directly or not. Where several have the name that is called, all of them."""
+        """The files that it calls, directly or indirectly; all of them if several have the called name."""
         found: dict[str, None] = {}
         todo = [path]
         while todo:
@@ -243,7 +244,7 @@ def _module(name: str) -> str:
 
 
 def _read(place: Path, key: str) -> dict[str, _Entry]:
-    """What is remembered. A cache that can't be understood is empty."""
+    """Read the cache; empty if it can't be decoded."""
     try:
         return {
             str(path): _Entry(content, _Facts(*facts), depends_on, findings)
@@ -262,8 +263,8 @@ def _entries(
         findings = [_as_json(one) for one in found.get(path, ())]
         known = [facts.name, facts.calls, facts.tests]
         entry = [files.digest(path), known, depends_on.get(path, ""), findings]
-        # Secrets are not written to another place. Findings that would repeat one are found again each time.
-        # So are failures of wfc itself, which may have another reason than the files.
+        # Secrets must not be copied to the cache, so findings that contain one are computed each time. So are internal
+        # failures, whose cause may lie outside the files.
         is_kept = not any(one.secret or one.is_crash for one in found.get(path, ()))
         places = (span for one in found.get(path, ()) for span in _spans(one))
         if is_kept and not _holds_secret(entry, redaction) and all(files.holds(one.source) for one in places):
@@ -310,7 +311,7 @@ def _span_as_json(span: Span) -> _Json:
 
 
 def _revived(path: str, findings: _Json, files: _Files) -> dict[str, list[Diagnostic]]:
-    """Findings that were remembered of a file; none for the file if they can't be understood."""
+    """Decode the cached findings of a file; None if that fails."""
     try:
         return {path: list(_revive(findings, files))}
     except (TypeError, ValueError, LookupError):

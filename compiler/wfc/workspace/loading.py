@@ -1,4 +1,4 @@
-"""The selected files as a project. Selecting them is in `files`, which needs nothing of the compiler."""
+"""Loads the selected files as a project. `files` selects them without importing the compiler."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def load_project(
 ) -> tuple[Project, dict[Path, SourceFile]]:
     """Read the selected workflows and test files, or the texts given for them; others only when a name asks for them.
 
-    `with_runs`: let rules look at the runs in the project's store, where there is one.
-    `with_templates`: calls also find the workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
-    `snapshot`: take all files and runs from there and read nothing.
+    `with_runs`: rules can read the runs in the project's store, if there is one. `with_templates`: calls also find the
+    workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names. `snapshot`: take all files and runs from the
+    snapshot and read nothing.
     """
 
     def others() -> Iterable[tuple[str, bytes]]:
@@ -67,10 +67,10 @@ def new_project(
     runs: Callable[[], Iterable[Waiting]] = tuple,
     others: Callable[[], Iterable[tuple[str, bytes]]] = tuple,
 ) -> Project:
-    """A project on this machine, with no files yet."""
+    """A project without files, with the settings of this machine."""
     return Project(config, others, runs=runs, overrides=is_template, processes=_processors())
 
 
 def _processors() -> int:
-    """How many this process may use, where the system says."""
+    """The number of CPUs that this process may use, if the system reports it."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1

@@ -1,4 +1,4 @@
-"""Generated modules and their line maps on disk: compiled, compared with what is there, written and removed."""
+"""Compares generated modules and their line maps with those on disk, writes and removes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Build:
     compilation: Compilation
     drift: list[Drift]
     findings: list[Diagnostic]
-    """Those of the workflows, then those of the modules."""
+    """The findings of the workflows, then those of the modules."""
 
 
 def build(
@@ -55,7 +55,7 @@ def build(
 def find_drift(
     compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]
 ) -> list[Drift]:
-    """All that differs between the folder and what was compiled. Drift of a known source is noted in its file."""
+    """All differences between the folder and the compiled modules. Drift of a known source is recorded in its file."""
     if folder.exists() and not folder.is_dir():
         raise click.ClickException(f"`{folder}` is a file; modules go into a folder")
     found: list[Drift] = []
@@ -65,13 +65,13 @@ def find_drift(
         beside = map_path(path)
         map_drift = map_drift_of(str(beside), _read(beside), module.line_map)
         module.file.drift += [one for one in (drift, map_drift) if one]
-        # The map first: a server that sees a new module finds the map that was made with it.
+        # The map first: a server that sees a new module then finds the map that belongs to it.
         found += [one for one in (map_drift, drift) if one]
     return found + _orphans(compilation, folder, selection, recorded)
 
 
 def _orphans(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
-    """Files in the folder whose source would have been compiled now if it were still there."""
+    """Files in the folder whose source was removed; only sources that this command covers count."""
     if not selection.folders or not folder.is_dir() or _is_shared(folder, selection.config):
         return []
     kept = {folder / module.file_name for module in compilation.modules}
@@ -92,19 +92,20 @@ def _orphans(compilation: Compilation, folder: Path, selection: Selection, recor
 
 
 def _source_of(path: Path, text: str) -> str | None:
-    """The source that a generated file names, or None for a file that wfc did not make."""
+    """The source that a generated file names; None for a file that wfc did not generate."""
     found = read_header(text) if path.suffix == ".py" else read_line_map(text)
     return found.path if found else None
 
 
 def _is_shared(folder: Path, config: Config) -> bool:
-    """Without a project, modules of any folder go into the one here: what one lacks may be another's."""
+    """Without a project, modules of several source folders share one folder, so a module without a source here may
+    belong to another folder."""
     here = real(Path("."))
     return find_root(config.root) is None and config.root != here and real(folder) == here / config.generated
 
 
 def _is_broken(recorded: str, compilation: Compilation) -> bool:
-    """A workflow that did not compile keeps the module it had."""
+    """A workflow with errors keeps its existing module."""
     return recorded not in {read.path for module in compilation.modules if (read := read_header(module.text))}
 
 
@@ -118,7 +119,7 @@ def _read(path: Path) -> str | None:
 
 
 def apply_drift(found: list[Drift], folder: Path) -> None:
-    """Write what should be there and remove what should not. A file that wfc did not make is left alone."""
+    """Write and remove files to resolve the drift. Files that wfc did not generate are not touched."""
     if found:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +133,7 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
 
 
 def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
-    """With --check every difference is a finding; without it only a file in the way is."""
+    """With --check every difference is a finding; otherwise only a foreign file with the name of a module is."""
     gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
     for file in project.files:
         foreign = [item for item in file.drift if item.condition is DriftKind.FOREIGN]

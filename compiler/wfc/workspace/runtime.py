@@ -1,4 +1,4 @@
-"""What a project hands to the runtime: the engine that keeps its runs, and trust in its modules."""
+"""What a project gives the runtime: the engine that stores its runs, and the modules that may be executed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def engine_of(
             more_modules=modules,
         )
         if made.name == "temporal":
-            # Keys that can't be used are reported before anything is started.
+            # Report invalid keys before anything is started.
             read_keyring(made.temporal)
         return made
     except WfcError as error:
@@ -47,7 +47,7 @@ def engine_of(
 
 
 def modules_at_start(config: Config, folders: Iterable[Path], process: str = "server") -> Trust:
-    """Trust the modules that are there now. Commands call it before they run anything of a workflow."""
+    """Trust the modules that exist now. Commands call this before they execute anything of a workflow."""
     return Trust(folders, Sources(config), process)
 
 
@@ -74,35 +74,37 @@ class Sources:
                     return None
         except click.ClickException as error:
             return error.message
-        return f"it is not what `{source}` compiles to" if sound else f"`{source}` has errors"
+        return (
+            f"it differs from the module that `{source}` compiles to" if sound else f"`{source}` has errors"
+        )
 
     def not_a_source(self, source: str) -> str | None:
-        """Why a module of that header has no source in the project; None where it has one."""
+        """Why a module with this header has no source in the project; None if it has one."""
         if self._named(source):
             return None
         folder = self._config.workflows
         return f"its header names `{source}`, which is not a workflow source of this project (`{folder}`)"
 
     def _named(self, source: str) -> list[Path]:
-        """The files that headers call so."""
+        """The files by the path that headers contain."""
         return [path for path in self._files() if self._recorded(path) == source]
 
     def _files(self) -> list[Path]:
-        """The sources, without links that lead out of their folder."""
+        """The sources, except links that lead out of their folder."""
         found = in_folder(self._config.workflows_dir, self._config)
         return [path for path in found if real(path).is_relative_to(self._folder)]
 
     def _recorded(self, path: Path) -> str:
-        """What a header calls a source. A name in a header is only compared with it and never opened, so that an
-        absolute path or one with `..` leads nowhere."""
+        """The path of a source in a header. A path from a header is only compared with it and never opened, so an
+        absolute path or one with `..` has no effect."""
         from wfc.emit.module import shown_path
         from wfc.workspace.files import recorded_path
 
         return shown_path(recorded_path(path, self._config.root))
 
     def _compiled(self, paths: list[Path]) -> Iterator[str]:
-        """The modules and line maps that `wfc compile` may have made of some files: each file alone, then with all
-        others as without arguments. The shell that ran the command may lack the variable with the template folders."""
+        """The modules and line maps that `wfc compile` may have generated from some files: from each file alone, and
+        from all together. The shell that ran the command may lack the variable with the template folders."""
         from wfc.caching import clear_caches
         from wfc.checker import check_file, has_errors
         from wfc.compiler import compile_file

@@ -1,7 +1,7 @@
-"""Folders of workflows beside the project's: `WORKFLOWS_TEMPLATE_PATHS`, with commas between.
+"""Workflow folders in addition to that of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas.
 
-Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A name in a later
-folder goes before the same name in an earlier one, and all of them before the project's own.
+Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A workflow in a later
+folder overrides one of the same name in an earlier folder, and all of them override those of the project.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Stamps = dict[Path, tuple[int, int]]
 
 
 class TemplateRegistry(Registry):
-    """The compiled workflows of the project, and those of the folders before them."""
+    """The compiled workflows of the project, overridden by those of the folders."""
 
     def __init__(
         self, config: Config, generated: Path, folders: Iterable[Path], trust: Trust | None = None
@@ -82,10 +82,10 @@ class TemplateRegistry(Registry):
         self._stamps = stamps
 
     def _chosen(self, paths: list[Path]) -> dict[str, Path]:
-        """The file of each name: the last one has it."""
+        """The file of each name; the last file with a name is used."""
         found: dict[str, Path] = {}
         for path in paths:
-            # On its own: files of the same name must not get into each other's way.
+            # Loaded alone, so that files with the same workflow name do not clash.
             file = load_file(str(path), read_bytes(path, self._config), self._config, Project(self._config))
             found[file.name or path.stem] = path
         return found
@@ -106,5 +106,5 @@ def _broken(name: str, path: Path, findings: list[Diagnostic]) -> DefinitionErro
         for one in findings
         if one.severity is Severity.ERROR and one.span.source.path == str(path)
     ]
-    why = "; ".join(errors[:3]) or "it holds no workflow"
+    why = "; ".join(errors[:3]) or "it contains no workflow"
     return DefinitionError("template_broken", f"{path} has no usable `{name}`: {why}", f"wfc check {path}")

@@ -140,7 +140,7 @@ def test_a_fix_that_would_bring_another_finding_is_refused_and_says_why(folder: 
     done = wfc("check", "refused.yaml", "--fix", "--unsafe-fixes", cwd=folder)
     assert (folder / "refused.yaml").read_text() == REFUSED
     assert done.err == (
-        "refused.yaml:8:50: WF203 unknown-filter is not fixed: it would bring WF224: there is no `max` item if "
+        "refused.yaml:8:50: WF203 unknown-filter is not fixed: it would cause WF224: there is no `max` item if "
         "`selectattr` finds nothing\n"
         "fixed 0 findings in 0 files\n"
     )

@@ -39,7 +39,7 @@ def test_json_has_exactly_the_documented_shape(folder: Path) -> None:
                 "column": 15,
                 "end_line": 9,
                 "end_column": 17,
-                "message": "`on` is text here, and `true` to readers of YAML 1.1",
+                "message": "`on` is text here, and `true` in YAML 1.1",
                 "help": 'quote it: "on"; or write `true` if that is meant',
                 "fixable": True,
                 "step": None,

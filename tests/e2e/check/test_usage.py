@@ -22,7 +22,7 @@ from wfc.cli.main import main
     [
         (["clean.yaml", "--fox"], "No such option"),
         (["clean.yaml", "--format", "xml"], "'xml' is not one of"),
-        (["clean.yaml", "--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
+        (["clean.yaml", "--unsafe-fixes"], "--unsafe-fixes requires --fix or --diff"),
         (["nowhere.yaml"], "there is no file or folder `nowhere.yaml`"),
         (["clean.yaml", "nowhere"], "there is no file or folder `nowhere`"),
         (["empty"], "there are no workflows (.yaml, .yml) in `empty`"),
@@ -172,7 +172,9 @@ def test_a_test_file_is_not_taken_for_a_workflow(tmp_path: Path, command: str) -
     (tmp_path / "build.test.yaml").write_text("tests: []\n")
     done = inside(command, "build.test.yaml", cwd=tmp_path)
     assert done.status == 2
-    assert "`build.test.yaml` holds tests, and no workflow: `wfc test build.test.yaml` runs them" in done.err
+    assert (
+        "`build.test.yaml` is a test file, not a workflow; run it with `wfc test build.test.yaml`" in done.err
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

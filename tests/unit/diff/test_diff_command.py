@@ -73,7 +73,7 @@ def test_a_revision_is_compared_with_the_work_tree(project: Path) -> None:
     status, out = run("HEAD")
     assert status == 0
     assert out == (
-        "one  workflows/one.yaml\n  ~ step build\n      command: make -> make -j\nsafe for runs under way\n"
+        "one  workflows/one.yaml\n  ~ step build\n      command: make -> make -j\nsafe for runs in progress\n"
     )
 
 
@@ -111,7 +111,7 @@ def test_what_is_not_safe_exits_with_1_and_names_the_runs_that_it_would_hit(proj
     write("one", ONE.replace("  - {id: build, type: shell, command: make}\n", ""))
     status, out = run("HEAD")
     assert status == 1
-    assert "not safe for runs under way\n" in out
+    assert "not safe for runs in progress\n" in out
     assert f"build is gone: a run that waits there can't be moved (now: run {started})\n" in out
 
 
@@ -151,7 +151,7 @@ def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -
     status, out = run("HEAD", "--format", "markdown")
     assert status == 1
     assert "### `one`\n" in out
-    assert ":warning: **Not safe for runs under way.**\n\n- ask is called ask\\_now now" in out
+    assert ":warning: **Not safe for runs in progress.**\n\n- ask is called ask\\_now now" in out
     assert "<details><summary>What changed</summary>\n" in out
     assert "  - command: `make` → `` make `x` ``\n" in out
     assert out.count("<details>") == out.count("</details>") == 1
@@ -160,7 +160,7 @@ def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "`nothing` is no file and no revision of git"),
+        (["nothing"], "`nothing` is neither a file nor a git revision"),
         (["workflows/one.yaml"], "`workflows/one.yaml` is one file; name another, or a revision first"),
         (["workflows/one.yaml", "nope.yaml"], "there is no file `nope.yaml` to compare"),
         (["HEAD:nope.yaml", "workflows/one.yaml"], "`HEAD` has no file `nope.yaml`"),
@@ -188,5 +188,5 @@ def test_outside_of_git_two_files_can_be_compared_and_revisions_are_refused(
     Path("a.yaml").write_text(ONE, encoding="utf-8")
     Path("b.yaml").write_text(f"# same\n{ONE}", encoding="utf-8")
     assert run("a.yaml", "b.yaml") == (0, "no difference\n")
-    with pytest.raises(click.UsageError, match="in no git repository"):
+    with pytest.raises(click.UsageError, match="not in a git repository"):
         run("HEAD")

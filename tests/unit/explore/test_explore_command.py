@@ -47,7 +47,7 @@ def test_a_problem_is_printed_with_its_place_its_reason_and_its_answers(file: Pa
     lines = out.splitlines()
     assert lines[0] == "w.yaml:26: an expression fails: step boom of w"
     assert lines[1].startswith("  state.count.parts has no item 3")
-    assert lines[2:5] == ["  answers that show it:", "    answers:", "      count:"]
+    assert lines[2:5] == ["  answers that reproduce it:", "    answers:", "      count:"]
     assert lines[-1] == "w: 1 problem, 4 of 4 branches reached, 200 runs with seed 0"
     assert "\x1b" not in out
 
@@ -60,7 +60,7 @@ def test_what_is_called_has_to_be_there(tmp_path: Path) -> None:
     )
     done = CliRunner().invoke(cli, ["explore", str(path)], standalone_mode=False)
     assert (done.exception, done.return_value) == (None, 1)
-    assert f"{path} calls `gone`, not there" in done.stderr
+    assert f"{path} calls `gone`: no such workflow" in done.stderr
 
 
 def test_the_same_seed_gives_the_same_output_and_another_one_other_runs(file: Path) -> None:
@@ -88,7 +88,7 @@ def test_answers_are_written_to_a_folder_that_is_new(file: Path) -> None:
 
 def test_it_says_when_the_time_was_up(file: Path) -> None:
     _, out = run("w.yaml", "--seconds", "0.000001")
-    assert "the time was up after 0 of 1000 runs" in out
+    assert "stopped at the time limit after 0 of 1000 runs" in out
     found: dict[str, Any] = json.loads(run("w.yaml", "--seconds", "0.000001", "--json")[1])
     assert found["cut_by_time"] is True
 

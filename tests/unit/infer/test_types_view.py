@@ -57,4 +57,7 @@ def test_each_field_is_shown_with_its_type_its_writers_and_its_readers() -> None
 
 
 def test_of_a_file_that_can_not_be_read_nothing_is_known() -> None:
-    assert render_types(file_of("- a list")) == "w1.yaml: nothing is known of its types; see `wfc check`\n"
+    assert (
+        render_types(file_of("- a list"))
+        == "w1.yaml: its types are unknown because of errors; see `wfc check`\n"
+    )

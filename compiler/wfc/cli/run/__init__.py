@@ -73,7 +73,9 @@ def command(
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
     nobody = file is None and not manner.executes and manner.agent is None and not sys.stdin.isatty()
     if nobody and _asks(module):
-        raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
+        raise click.UsageError(
+            "standard input is not a terminal, so prompts can't be answered; use --answers FILE"
+        )
     console = Console()
     answered = Answers(file.scripts) if file else None
     if manner.agent is not None:
@@ -82,14 +84,14 @@ def command(
         answered = given_answers(manner.answer, answered, workflows)
     path = store_path(state, config)
     with opened(lambda: terminal_service(path, registry, manner, console)) as service:
-        # As such: what the service can do by itself begins after the run has been named.
+        # The plain service: actions that it executes itself begin only after the run has been printed.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
         return work(service, run, manner, answered, console, config, state)
 
 
 def _asks(module: Module) -> bool:
-    """Whether a run may ask for something."""
+    """Whether a run may need a result."""
     machines = [module.workflow.machine, *module.workflow.tasks.values()]
     effects = [effect for machine in machines for effect in machine.steps.values()]
     return any(

@@ -1,4 +1,4 @@
-"""The terminal of `wfc run`: what is printed, and what the person who acts as the agent types."""
+"""The terminal of `wfc run`: prints actions and reads the results that the user types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 24
 
 
 class LeftError(Exception):
-    """The person wants to go on another time."""
+    """The user wants to continue the run later."""
 
 
 class Console:
@@ -32,24 +32,25 @@ class Console:
         self.is_live = sys.stderr.isatty()
         self._has_countdown = False
         self.actions = 0
-        """How many have been shown."""
+        """The number of lines that have been shown."""
 
     def say(self, text: str = "", *styles: str, indent: int = 0) -> None:
-        """Text from workflows and agents reaches the terminal as text, never as anything that controls it."""
+        """Print text. Control characters in texts of workflows and agents are escaped, since they could control the
+        terminal."""
         self.clear()
         for line in text.split("\n"):
             shown = printable(line)
             print(" " * indent + (self.style.paint(shown, *styles) if styles else shown), file=sys.stderr)
 
     def show(self, text: str, where_more: str = "") -> None:
-        """A text from a run, as much of it as can be taken in at once."""
+        """Print a text of a run, cut to a readable length."""
         lines = text.rstrip("\n").split("\n")
         self.say("\n".join(lines[:_SHOWN]), indent=4)
         if len(lines) > _SHOWN:
             self.say(f"... {len(lines) - _SHOWN} more lines{where_more}", "blue", indent=4)
 
     def ask(self, prompt: str, hidden: bool = False) -> str:
-        """One line, without its end. `hidden`: what is typed does not appear."""
+        """Read one line, without its line break. `hidden`: the input is not echoed."""
         self.clear()
         shown = f"    {self.style.paint(prompt, 'cyan')} "
         if hidden:
@@ -66,7 +67,7 @@ class Console:
         return line.rstrip("\r\n")
 
     def countdown(self, text: str) -> None:
-        """A line that the next one takes the place of."""
+        """Print a line that the next one overwrites."""
         sys.stderr.write(f"\r\x1b[2K    {printable(text.replace(chr(10), ' '))}")
         sys.stderr.flush()
         self._has_countdown = True
@@ -77,14 +78,14 @@ class Console:
             self._has_countdown = False
 
     def edit(self, text: str, ending: str) -> str | None:
-        """What the person makes of a text in their editor. None: the editor could not be used."""
+        """Open a text in the user's editor and return the edited text; None if the editor failed."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         handle, name = tempfile.mkstemp(prefix="wfc-", suffix=ending)
         path = Path(name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            # Standard output may be a file that gets the result.
+            # Standard output may be redirected to a file, so the editor gets the terminal of standard error.
             done = subprocess.run([*shlex.split(editor), name], stdout=sys.stderr, check=False)
             if done.returncode != 0:
                 self.say(f"`{editor}` ended with exit code {done.returncode}", "red", indent=4)
@@ -98,14 +99,14 @@ class Console:
 
 
 _HELP = (
-    "end with an empty line  ·  `:e` opens your editor  ·  `:error why` if it can't be done  ·  "
-    "`:schema`  ·  `:q` goes on another time"
+    "end with an empty line  ·  `:e` opens your editor  ·  `:error why` if it can't be done  ·  `:schema`  ·  "
+    "`:q` to continue later"
 )
-_CUT = "# ---- the result stands below this line ----\n"
+_CUT = "# ---- write the result below this line ----\n"
 
 
 class Person:
-    """Asks until the answer fits."""
+    """Ask until the answer is valid."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -118,15 +119,15 @@ class Person:
             wrong = misfit(result, asked.schema)
             if not wrong:
                 return result
-            self._console.say(f"that does not fit: {wrong}", "red", indent=4)
+            self._console.say(f"invalid: {wrong}", "red", indent=4)
 
     def agrees(self, question: str) -> bool:
-        """A yes or a no, never taken from silence."""
+        """Ask for yes or no. An empty line is neither."""
         while True:
             answer = self._line(question).strip().lower()
             if answer in ("y", "yes", "n", "no"):
                 return answer[0] == "y"
-            self._console.say("say y or n", "red", indent=4)
+            self._console.say("answer y or n", "red", indent=4)
 
     # -- prompts -----------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class Person:
             if answer and len(near) == 1:
                 return {"selected": near[0]}
             self._console.say(
-                f"`{answer}` is none of them: say 1 to {len(options)}, or the name", "red", indent=4
+                f"`{answer}` is not an option; enter 1 to {len(options)}, or the name", "red", indent=4
             )
 
     def _text(self, asked: Asked) -> Any:
@@ -166,7 +167,7 @@ class Person:
     # -- results -----------------------------------------------------------------
 
     def _result(self, asked: Asked) -> Any:
-        """What came of a command, a tool or a delegated task: typed, pasted, or written in an editor."""
+        """Read the result of a command, a tool or a delegated task: typed, pasted, or written in an editor."""
         self._console.say(f"its result, {_wanted(asked)}:", indent=4)
         self._console.say(_HELP, indent=4)
         lines: list[str] = []
@@ -180,7 +181,7 @@ class Person:
                 case (":schema", _, _):
                     self._console.say(json.dumps(asked.schema, indent=2, ensure_ascii=False), indent=6)
                 case (":error", _, why):
-                    return {"error": why or "the person who works the run could not do it"}
+                    return {"error": why or "the user could not do it"}
                 case ("", _, _) if not _is_open(lines):
                     return _meaning(asked, "\n".join(lines))
                 case _:
@@ -201,7 +202,7 @@ def _wanted(asked: Asked) -> str:
 
 
 def _takes_text(schema: Any) -> bool:
-    """Whether bare text is the natural way to write the result."""
+    """Whether a result may be written as bare text."""
     if not isinstance(schema, dict):
         return False
     required = schema.get("required") or [""]
@@ -210,7 +211,7 @@ def _takes_text(schema: Any) -> bool:
 
 
 def _meaning(asked: Asked, text: str) -> Any:
-    """Typed text as a result. Text that is an object with the wanted keys is that object."""
+    """Convert typed text to a result. Text that parses as an object with the required keys is that object."""
     value = parse_value(text)
     is_text = asked.kind == "shell" or _takes_text(asked.schema)
     if is_text and not (isinstance(value, dict) and _has_known_keys(value, asked.schema)):
@@ -224,7 +225,7 @@ def _has_known_keys(value: dict[str, Any], schema: Any) -> bool:
 
 
 def _is_open(lines: list[str]) -> bool:
-    """Whether what was pasted so far is the beginning of a JSON text: empty lines inside it do not end it."""
+    """Whether the text so far is incomplete JSON, in which an empty line does not end the input."""
     text = "\n".join(lines).strip()
     if text[:1] not in ("{", "[") or lines[-1:] == [""]:
         return False
@@ -236,7 +237,7 @@ def _is_open(lines: list[str]) -> bool:
 
 
 def _skeleton(asked: Asked) -> str:
-    """What an editor begins with: the keys that the result needs."""
+    """The initial text for an editor: the keys of the result."""
     schema = asked.schema
     if _takes_text(schema) or not isinstance(schema, dict):
         return ""

@@ -1,4 +1,4 @@
-"""The inputs of a run and other files that a person writes for it: read, and refused with their findings."""
+"""Read the inputs of a run and other files that a user writes for it, and report their mistakes as findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USAGE = 2
 
 
 def refuse_findings(found: Sequence[Diagnostic]) -> None:
-    """Print them and end as for wrong usage. Without any, nothing happens."""
+    """Print findings, if there are any, and exit as for wrong usage."""
     if found:
         ordered = sorted(found, key=lambda one: one.sort_key)
         click.echo(render_text(ordered, style_for(sys.stderr)), err=True, nl=False)
@@ -32,7 +32,8 @@ def refuse_findings(found: Sequence[Diagnostic]) -> None:
 
 
 def given_inputs(workflow: Workflow, pairs: tuple[str, ...], file: str | None, base: dict[str, Any]) -> Any:
-    """All of them, the command line's own before the file's, and that before `base`. Nothing is checked yet."""
+    """Merge the inputs: the command line overrides the file, and the file overrides `base`. Nothing is validated
+    yet."""
     properties = workflow.machine.inputs.model_json_schema(by_alias=True).get("properties", {})
     found: dict[str, Any] = {**base, **(_of_file(file) if file else {})}
     named: set[str] = set()
@@ -41,7 +42,7 @@ def given_inputs(workflow: Workflow, pairs: tuple[str, ...], file: str | None, b
         if not equals or not name:
             raise click.UsageError(f"--input takes name=value, not `{pair}`")
         if name in named:
-            raise click.UsageError(f"--input {name} is given twice")
+            raise click.UsageError(f"--input {name} was given twice")
         named.add(name)
         found[name] = text if _is_text(properties.get(name, {})) else parse_value(text)
     return found
@@ -53,14 +54,14 @@ def _is_text(schema: dict[str, Any]) -> bool:
 
 
 def parse_value(text: str) -> Any:
-    """A value as YAML or JSON has it; text that is neither is just that."""
+    """Parse a value as YAML or JSON; other text is a string."""
     limits = CompileLimits()
     document = parse_document(Source("", text), YamlLimits(limits.yaml_depth, limits.yaml_nodes))
     return text if document.problems or document.root is None else plain(document.root)
 
 
 def read_input_file(path: str) -> bytes:
-    """A file, or standard input for `-`."""
+    """Read a file, or standard input for `-`."""
     try:
         return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:

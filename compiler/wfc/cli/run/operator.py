@@ -1,4 +1,4 @@
-"""The worker of a run in the terminal: answers from a file, commands executed here, the rest asked of the person."""
+"""Works a run in the terminal: takes results from a file, executes commands, and asks the user for the rest."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _AFTER = {"recovered": "recovered", "deferred": "which fails the run at its end"
 
 
 class StepNames:
-    """The steps' ids, as the YAML has them, of the states that a history names."""
+    """Maps the states in a history to the ids of steps in the YAML."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._names: dict[str, dict[str, str]] = {}
 
     def of(self, run: str, states: Iterable[str]) -> list[str]:
-        """A step's work and its retries are states of their own; here they are one step. Its `when` is none: a step
-        that is skipped has not been come through."""
+        """The work of a step and its retries are separate states, but one step here. A state that only evaluates
+        `when` is left out, because a skipped step was not executed."""
         if run not in self._names:
             self._names[run] = self._read(run)
         known = self._names[run]
@@ -53,18 +53,18 @@ class StepNames:
         except WfcError:
             return {}
         names = {state.id: str(state.name) for state in machine.states_map.values()}
-        # States that no step of the author's stands for are not shown; the block itself follows where it runs.
+        # States without a step in the source are not shown; the block that they belong to is shown when it runs.
         return names | dict.fromkeys(machine.added, "")
 
 
 def _is_guard(state: str, names: dict[str, str]) -> bool:
-    """Whether a state only asks for a step's `when`: it has the name of the one that does the step's work."""
+    """Whether a state only evaluates the `when` of a step: its id is that of the step's own state with a suffix."""
     work = state.removesuffix(_WHEN)
     return work != state and names.get(work) == names.get(state, "")
 
 
 class Trail:
-    """Follows the history of a family of runs."""
+    """Follows the history of a run and its children."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -72,7 +72,7 @@ class Trail:
         self._names = StepNames(service)
 
     def news(self, run: str) -> list[str]:
-        """The steps that a run has entered since it was last asked about, and failures that it has got over."""
+        """The steps that a run has entered since the last call, and the failures that it has recovered from."""
         found: list[str] = []
         for event in events_of(self._service, run, self._seen.get(run, 0)):
             self._seen[run] = event["seq"]
@@ -89,7 +89,7 @@ class Trail:
 
 
 class Executor:
-    """Does what the person has said yes to. Whether to ask is for others to decide."""
+    """Executes actions that the user has confirmed. The caller asks for confirmation."""
 
     def __init__(self, config: Config, store: Path) -> None:
         self._config = config
@@ -102,7 +102,7 @@ class Executor:
         if self._made is None:
             from wfc.cli.run.serving import terminal_grant
 
-            # Commands get the person's whole environment, as if the person had typed them.
+            # Commands get the whole environment, as if the user had typed them in the shell.
             self._made = replace(terminal_grant(self._config, self._store), env=tuple(os.environ))
         return self._made
 
@@ -112,14 +112,14 @@ class Executor:
         return can_execute(asked.action, self._grant)
 
     def begin(self, asked: Asked) -> Task:
-        """Begin with it, unless that has been done: what is pending at the same time runs at the same time."""
+        """Start an action unless it has been started. Actions that are pending at the same time run in parallel."""
         key = (asked.run, asked.step_id)
         if key not in self._tasks:
             self._tasks[key] = Task(asked, self._grant)
         return self._tasks[key]
 
     def execute(self, asked: Asked) -> Any:
-        """The result. Ctrl-C ends the command and all that it started before it is passed on."""
+        """Wait for the result. Ctrl-C ends the command and its children before it is raised again."""
         task = self.begin(asked)
         try:
             result = task.wait()
@@ -130,14 +130,14 @@ class Executor:
         return result
 
     def close(self) -> None:
-        """End what is under way."""
+        """Stop all actions in progress."""
         for task in self._tasks.values():
             task.stop()
         self._tasks.clear()
 
 
 class Task:
-    """One action under way."""
+    """One action in progress."""
 
     def __init__(self, asked: Asked, grant: Grant) -> None:
         from wfc_runtime.execute import execute
@@ -151,7 +151,7 @@ class Task:
 
     def wait(self) -> dict[str, Any]:
         while self._thread.is_alive():
-            # A join without a limit would not let Ctrl-C through on every platform.
+            # On some platforms, a join without a timeout blocks Ctrl-C.
             self._thread.join(0.5)
         return self._found
 
@@ -164,7 +164,7 @@ _TEXTS = ("command", "message", "instructions", "tool")
 
 
 class StuckError(click.ClickException):
-    """The run waits for something that nobody here can give."""
+    """The run waits for a result that can't be obtained here."""
 
     exit_code = 2
 
@@ -193,7 +193,7 @@ class Operator(Worker):
         self._actor = "wfc run"
         self.path: list[str] = []
         self._passed: list[str] = []
-        """What of the path has not been shown yet."""
+        """Print the part of the path that has not been shown yet."""
 
     @property
     def actor(self) -> str:
@@ -234,7 +234,7 @@ class Operator(Worker):
                 )
 
     def _masked(self, asked: Asked) -> dict[str, Any]:
-        """The parameters as they may be shown: terminals are looked at, and logs are kept."""
+        """The parameters with secrets redacted: terminals are watched, and logs are kept."""
         actions = actions_of(self._service.status(asked.run, masked=True))
         found = [action["parameters"] for action in actions if action["step_id"] == asked.step_id]
         return dict(found[0]) if found else {}
@@ -259,17 +259,17 @@ class Operator(Worker):
             return self._scripted(self._answers, asked)
         if not self._is_interactive:
             raise StuckError(
-                f"step `{asked.step_id}` asks for a result, and standard input is not a terminal; give --answers FILE"
+                f"step `{asked.step_id}` needs a result, and standard input is not a terminal; use --answers FILE"
             )
         self._actor = "person, wfc run"
         return self._person.answer(asked)
 
     def _interrupted(self, asked: Asked) -> Any:
-        """Nobody knows how far it had come, so it is never repeated without somebody saying so."""
+        """Handle an interrupted action. It may have taken effect, so it is repeated only after confirmation."""
         since = asked.action["interrupted_since"]
         if not self._is_interactive or self._answers is not None:
             raise StuckError(
-                f"step `{asked.step_id}` was interrupted: it began at {since} and may have taken effect. Look, then "
+                f"step `{asked.step_id}` was interrupted: it began at {since} and may have taken effect. Check, then "
                 'give its result with --answers FILE; {"run_again": true} starts it again'
             )
         self._console.say(f"interrupted: it began at {since} and may have taken effect", "yellow", indent=2)
@@ -279,7 +279,7 @@ class Operator(Worker):
         return self._person.answer(asked)
 
     def ahead(self, pending: list[Asked]) -> None:
-        """Commands that may run without a question run side by side, as they would on a server."""
+        """Start commands that need no confirmation in parallel, as a server does."""
         if not self._allow_exec or len(pending) < 2:
             return
         known = self._answers
@@ -293,7 +293,7 @@ class Operator(Worker):
         try:
             found = answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
         except NoAnswerError as error:
-            more = ", or let it be executed with --allow-exec" if self._executor.can(asked) else ""
+            more = ", or allow its execution with --allow-exec" if self._executor.can(asked) else ""
             raise StuckError(f"{error}{more}") from None
         wrong = misfit(found.value, asked.schema)
         if wrong:
@@ -315,10 +315,10 @@ class Operator(Worker):
         return result
 
     def refused(self, asked: Asked, error: RefusedError) -> None:
-        """Somebody else may have been quicker; then the run has gone on."""
+        """Submit a result. If another process has submitted one first, the run has already continued."""
         if error.code in ("not_pending", "answered", "finished"):
             self._console.say(
-                f"`{asked.step_id}` has been dealt with elsewhere: {error.message}", "yellow", indent=4
+                f"`{asked.step_id}` was completed elsewhere: {error.message}", "yellow", indent=4
             )
             return
         if self._actor.startswith("person"):
@@ -331,7 +331,7 @@ class Operator(Worker):
     def busy(self, doing: list[dict[str, Any]]) -> None:
         if self._console.is_live:
             steps = ", ".join(f"{one['step_id']} {one.get('seconds', 0):.0f} s" for one in doing)
-            self._console.countdown(f"{steps} (Ctrl-C ends it)")
+            self._console.countdown(f"{steps} (stop with Ctrl-C)")
 
     def wait(self, asked: Asked | None, seconds: float) -> None:
         what = "for another process" if asked is None else _reason(asked)

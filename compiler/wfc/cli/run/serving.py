@@ -1,4 +1,4 @@
-"""`--allow-exec`, `--allow-read`, `--allow-write`: what they cover is done at once, side by side, and shown."""
+"""`--allow-exec`, `--allow-read` and `--allow-write`: actions that they allow run in parallel without a question."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def serving_service(
     console: Console,
     manner: Manner,
 ) -> ServingService:
-    """Commands have the person's rights, and of their environment what `manner` and `[tool.wfc.exec]` name."""
+    """Commands run with the rights of the user, and with the environment variables that `manner` and `[tool.wfc.exec]`
+    name."""
     root, settings = registry.config.root, registry.config.exec
     roots = (*(root / more for more in settings.roots), *manner.exec_root)
     grant = terminal_grant(registry.config, path)
@@ -59,7 +60,7 @@ def file_grant(
 
 
 def terminal_grant(config: Config, state: Path) -> Grant:
-    """Any command and any file of this folder or a temporary one, but for the protected ones."""
+    """Allows any command, and any file in this folder or a temporary one except protected files."""
     grant = Grant.all_commands(Path.cwd())
     protected = protected_paths(
         config.root,
@@ -72,13 +73,13 @@ def terminal_grant(config: Config, state: Path) -> Grant:
 
 
 def leave_to(service: object, answers: Answers | None) -> None:
-    """What an answers file has a result for is not executed."""
+    """Leaves out actions for which the answers file has a result."""
     if isinstance(service, ServingService) and answers is not None:
         service.leave = answers.knows
 
 
 class Shown:
-    """Says what begins and how it ended. Several may be under way: each line says of which it is."""
+    """Prints when an action starts and how it ended. Several may be in progress, so each line names its step."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -1,4 +1,4 @@
-"""One sitting at a run: worked until it ends, or left so that it can go on later."""
+"""A session in which a run is worked until it ends, or left so that it can be continued later."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, console: Console) -> SqliteService:
-    """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
-    done without asking, and shown."""
+    """Open the service for runs that a user works here, and therefore without timeouts. With `--allow-exec`, actions
+    that this machine can execute run without a question and are shown."""
     limits = Limits.of(registry.config.run_limits)
     if manner.agent is not None:
         from wfc.cli.run.headless import agent_service
@@ -48,7 +48,7 @@ def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, conso
 
 
 def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersFile | None:
-    """The file, if one is given. Mistakes in it that can be seen beforehand end the command."""
+    """Read the answers file, if there is one. Mistakes that can be found in advance end the command."""
     if manner.answers is None:
         return None
     file = read_answers(manner.answers, read_input_file(manner.answers))
@@ -66,7 +66,7 @@ def work(
     config: Config,
     state: Path | None,
 ) -> int:
-    """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
+    """Work a run in this terminal and return the exit code. `state`: the file of the store, if one was named."""
     if manner.agent is not None:
         from wfc.cli.run.headless import work_headless
 
@@ -96,13 +96,13 @@ def work(
     except (KeyboardInterrupt, LeftError):
         console.clear()
         console.say()
-        console.say(f"the run waits as it is; go on with `{_resuming(run, state)}`", "yellow")
+        console.say(f"the run is saved; continue it with `{_resuming(run, state)}`", "yellow")
         return INTERRUPTED
     except StuckError as error:
         if manner.as_json:
             say(to_json(service.next_step(run)))
         raise StuckError(
-            f"{error.message}\nThe run waits as it is; go on with `{_resuming(run, state)}`."
+            f"{error.message}\nThe run is saved; continue it with `{_resuming(run, state)}`."
         ) from None
     finally:
         executor.close()
@@ -110,7 +110,7 @@ def work(
 
 
 def _resuming(run: str, state: Path | None) -> str:
-    """The command that goes on with a run."""
+    """The command that continues a run."""
     is_known = state is None or str(state) == os.environ.get("WFC_STATE")
     return f"wfc runs {'' if is_known else f'--state {shlex.quote(str(state))} '}resume {run}"
 

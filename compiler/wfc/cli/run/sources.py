@@ -1,4 +1,4 @@
-"""Workflows to run: compiled ones from the folder, and those that are only YAML so far, compiled in memory."""
+"""The workflows to run: compiled modules from the folder, and YAML files that are compiled in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wfc_runtime.trust import Trust
 
 
 class SourceRegistry(Registry):
-    """The folder of compiled workflows. What it lacks is compiled from the project's sources when it is asked for."""
+    """A registry of compiled workflows that compiles a missing one from the sources of the project."""
 
     def __init__(self, config: Config, trust: Trust | None = None) -> None:
         super().__init__(config.generated_dir, trust)
@@ -34,13 +34,13 @@ class SourceRegistry(Registry):
         self._broken: dict[str, str] = {}
 
     def prefer(self, files: Iterable[SourceFile]) -> None:
-        """Take these workflows as their sources have them, whatever the folder says."""
+        """Use these sources in place of the modules in the folder."""
         for file in files:
             module = self.compile(file)
             self._own[module.workflow.name] = module
 
     def leave_out(self, files: Iterable[SourceFile]) -> None:
-        """These have errors: whatever the folder says, nobody can call them."""
+        """Mark workflows that have errors: they can't be called even if the folder has a module."""
         self._broken |= {str(file.name): file.source.path for file in files}
 
     def compile(self, file: SourceFile) -> Module:
@@ -58,7 +58,7 @@ class SourceRegistry(Registry):
         except NotFoundError as error:
             file = self._in_sources(name)
             if file is None and self._own:
-                # Files are run, so whether the folder holds any modules is no matter.
+                # YAML files are run, so the folder may be empty.
                 raise NotFoundError(error.code, f"there is no workflow `{name}`") from error
             if file is None:
                 raise
@@ -74,7 +74,7 @@ class SourceRegistry(Registry):
 
 
 def called_by(module: Module, registry: Registry) -> list[Workflow]:
-    """A workflow and those that it calls, as far as they can be had."""
+    """A workflow and those that it calls, as far as they exist."""
     found = [module.workflow]
     for workflow in found:
         for name in sorted(_calls_of(workflow) - {one.name for one in found}):
@@ -90,7 +90,7 @@ def _calls_of(workflow: Workflow) -> set[str]:
 
 
 def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
-    """The workflow that the command line names. None: it has errors, and they have been printed."""
+    """The workflow that the command line names; None if it has errors, which have been printed."""
     if not os.path.isfile(workflow):
         try:
             module = Registry.find(registry, workflow)
@@ -103,18 +103,17 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
     else:
         file = find_workflow(workflow)
     if file.module is None and not check_file(file):
-        raise click.UsageError(f"`{workflow}` holds no workflow")
+        raise click.UsageError(f"`{workflow}` contains no workflow")
     if print_errors([file]):
         return None
     called = file.project.with_called(file)[1:]
     broken = [one for one in called if has_errors(check_file(one))]
     if print_errors(broken):
         names = ", ".join(f"`{one.name}`" for one in broken)
-        click.echo(f"note: a call of {names} will fail, should the run come to one", err=True)
+        click.echo(f"note: a call of {names} would fail", err=True)
     for name in missing_calls([file, *called]):
         click.echo(
-            f"note: there is no workflow `{name}`: a call of it will fail, should the run come to one. "
-            f"{TEMPLATE_PATHS} names more folders.",
+            f"note: there is no workflow `{name}`, so a call of it would fail. {TEMPLATE_PATHS} names more folders.",
             err=True,
         )
     registry.prefer([file, *(one for one in called if one not in broken)])
@@ -126,7 +125,7 @@ def _say_if_stale(module: Module, registry: SourceRegistry) -> None:
     header = read_header(module.text)
     try:
         source = (registry.config.root / module.source).read_bytes()
-    except OSError:  # It need not be there.
+    except OSError:  # The source may have been removed.
         return
     if header is not None and digest(source.decode("utf-8-sig", "replace")) != header.source:
         name = module.workflow.name

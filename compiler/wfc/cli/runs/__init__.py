@@ -1,4 +1,4 @@
-"""`wfc runs`: what is under way, what has been, and what to do about it, from the terminal."""
+"""`wfc runs`: inspect and manage runs from the terminal."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
 
 
 for one in (list_, show, history, state, resume, cancel, migrate, prune, export, import_):
-    # Whole: click would cut it after a few words.
+    # Set explicitly: click would cut the first sentence after a few words.
     one.short_help = " ".join((one.help or "").partition("\n\n")[0].split())
     command.add_command(one)

@@ -124,12 +124,12 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
         raise click.UsageError("name a RUN, or use --to temporal")
     with any_service_of(state) as service:
         reply = service.migrate(whole_id(service, run), actor=ACTOR)
-    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")
+    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} continues with the current version")
     return 0
 
 
 def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
-    """Moves one run, or all open runs."""
+    """Move one run, or all open runs, to Temporal."""
     config = load_config(Path("."))
     source, target = engine_of(config, "sqlite", state), engine_of(config, "temporal", state)
     if not source.state.exists():
@@ -171,7 +171,7 @@ _LISTED = 20
 def _age(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
     found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", value.strip())
     if found is None:
-        raise click.BadParameter(f"`{value}` is no age; say for example 30d, 12h or 90m")
+        raise click.BadParameter(f"`{value}` is not an age; examples: 30d, 12h, 90m")
     return int(found[1]) * float(_UNITS[found[2]])
 
 
@@ -180,7 +180,7 @@ def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str,
         if value not in ENDED:
             hint = did_you_mean(value, ENDED)
             raise click.BadParameter(
-                f"only runs that have ended can be pruned, and `{value}` is no such status; {hint}"
+                f"only runs that have ended can be pruned, and `{value}` is not a terminal status; {hint}"
             )
     return values or ENDED
 
@@ -219,11 +219,11 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
     ]
     more = [f"... and {len(runs) - _LISTED} more"] if len(runs) > _LISTED else []
     children = count - len(runs)
-    with_children = f" and {counted(children, 'child run')} of theirs" if children else ""
+    with_children = f" and their {counted(children, 'child run')}" if children else ""
     last = (
         f"erased {counted(len(runs), 'run')}{with_children}"
         if reply["erased"]
-        else f"{counted(len(runs), 'run')} would be erased; --yes does it"
+        else f"{counted(len(runs), 'run')} would be deleted; confirm with --yes"
     )
     return "\n".join([*lines[:_LISTED], *more, last])
 
@@ -249,7 +249,7 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
         click.echo(text)
         return
     with writing(output):
-        # It may hold what only the owner of the store may read.
+        # Readable by the owner only, like the store: the state may be confidential.
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")

@@ -36,7 +36,7 @@ def list_(state: Path | None, status: str | None, limit: int, before: str | None
         return
     with any_service_of(state) as service:
         reply = service.runs(status, limit=limit, before=before and whole_id(service, before))
-    none = "no runs" if status else "no runs under way; `--status all` shows those that have ended"
+    none = "no runs" if status else "no runs in progress; `--status all` also shows runs that have ended"
     print_reply(reply, as_json, lambda found: _listed(found) if found["runs"] else none)
 
 
@@ -163,7 +163,7 @@ _WIDTH = 110
 def render_timeline(
     family: Sequence[tuple[str, list[Event]]], replies: Mapping[str, dict[str, Any]], names: StepNames
 ) -> str:
-    """The events of one run, or of a family with those of children further in, by time."""
+    """The events of a run by time, with those of its children indented if they are requested."""
     root = family[0][0]
     about = replies[root]
     lines = [f"{about.get('task') or about['workflow']}, run {root}: {about['status']}"]
@@ -192,30 +192,30 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
     for note in event.get("notes", ()):
         yield f"{note['step_id']} failed: {_cut(note['message'])}; {_after(note)}"
     for field, value in event.get("written", {}).items():
-        # What was kept as it came stands above already.
+        # A result that was stored unchanged has been printed above.
         yield f"wrote {field}" + ("" if value == event.get("result") else f" = {_written(value)}")
     entered = names.of(run, event.get("entered", ()))
     if entered:
         yield f"-> {', '.join(entered)}"
     if event.get("broken_off"):
-        yield f"broken off under way: {', '.join(event['broken_off'])}"
+        yield f"stopped: {', '.join(event['broken_off'])}"
     if "status" in event:
         yield f"the run is {event['status']}"
 
 
 def _after(note: dict[str, Any]) -> str:
-    """What became of a failure."""
+    """How the run continued after a failure."""
     if "retried" in note:
         return f"attempt {note['retried'] + 1} follows"
-    return "the run goes on, and fails at its end" if "deferred" in note else "recovered by on_error"
+    return "the run continues, and fails at its end" if "deferred" in note else "recovered by on_error"
 
 
 _LABELS = {"scope": "for", "result": "came"}
 _HEADLINES = {
     "started": "started",
     "submitted": "{step_id}: answered",
-    "refused": "{step_id}: an answer that does not fit was refused",
-    "interrupted": "{step_id}: interrupted, the server that was doing it has ended",
+    "refused": "{step_id}: an invalid answer was refused",
+    "interrupted": "{step_id}: interrupted: the server that executed it has ended",
     "clock": "time passed",
     "child_ended": "{step_id}: child {index} ended",
     "cancelled": "cancelled",

@@ -1,4 +1,4 @@
-"""The runs that a command of `wfc runs` is about: which store, which run, and how replies are printed."""
+"""Finds the store and the run that a command of `wfc runs` is about, and prints replies."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 ACTOR = "wfc runs"
 _SHORTEST = 4
-"""So many characters of an id are enough, where they are the beginning of one run only."""
+"""The minimum length of a prefix that can identify a run."""
 _NAMED = 5
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def any_service_of(state: Path | None) -> AbstractContextManager[Service]:
-    """The project's runs, whichever engine keeps them."""
+    """Open the runs of the project with the engine that is set."""
     engine = chosen_engine(state)
     if engine.name == "sqlite":
         return service_of(state)
@@ -45,17 +45,18 @@ def chosen_engine(state: Path | None) -> Engine:
 
 
 def nothing_started(state: Path | None) -> bool:
-    """Whether the project has no store yet, and none was named: then it simply has no runs."""
+    """Whether the project has no store yet and none was named: then it has no runs."""
     if state is not None or chosen_engine(state).name != "sqlite":
         return False
     return not store_path(state, load_config(Path("."))).exists()
 
 
 def store_file(state: Path | None, config: Config, *, create: bool = False) -> Path:
-    """The file that keeps the project's runs, for commands that work on nothing else."""
+    """The file with the runs of the project, for commands that work only with a file."""
     if chosen_engine(state).name != "sqlite":
         raise click.ClickException(
-            "that works on runs in a file; the engine here is temporal. With --engine sqlite the file is meant"
+            "this command works only with runs in a file, and the engine here is temporal; "
+            "use --engine sqlite for the file"
         )
     path = store_path(state, config)
     if not create and not path.exists():
@@ -64,7 +65,7 @@ def store_file(state: Path | None, config: Config, *, create: bool = False) -> P
 
 
 def service_of(state: Path | None, *, create: bool = False) -> AbstractContextManager[SqliteService]:
-    """The project's runs in their file."""
+    """Open the runs in the file of the project."""
     config = load_config(Path("."))
     path = store_file(state, config, create=create)
     trust = modules_at_start(config, [config.generated_dir], "command") if create else None
@@ -79,7 +80,7 @@ def service_of(state: Path | None, *, create: bool = False) -> AbstractContextMa
 
 
 def whole_id(service: Service, given: str) -> str:
-    """The id of the run that is meant: as it is given, or the only one that begins so."""
+    """The id of a run, given in full or as a unique prefix."""
     if len(given) < _SHORTEST:
         return given
     found = service.ids(given, _NAMED + 1)
@@ -87,7 +88,7 @@ def whole_id(service: Service, given: str) -> str:
         return found[0] if found else given
     more = ", ..." if len(found) > _NAMED else ""
     raise click.ClickException(
-        f"`{given}` is the beginning of several runs: {', '.join(found[:_NAMED])}{more}. Give more of the one you mean"
+        f"`{given}` matches several runs: {', '.join(found[:_NAMED])}{more}. Give more characters"
     )
 
 
@@ -96,7 +97,7 @@ def print_reply(reply: Any, as_json: bool, text: Callable[[Any], str]) -> None:
 
 
 def _runs() -> Iterator[str]:
-    """Those of the project's file, the newest first."""
+    """The ids of the runs in the file, the newest first."""
     config = load_config(Path("."))
     path = store_path(None, config)
     if path.is_file():

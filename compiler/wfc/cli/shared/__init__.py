@@ -1,1 +1,1 @@
-"""What several commands do in the same way."""
+"""Functions and options shared by several commands."""

@@ -1,8 +1,8 @@
-"""What git keeps of a project's files, and `--staged`: check what the next commit will hold.
+"""Reads files from git, and implements `--staged`, which checks the content of the next commit.
 
 For `--staged`, the workflows, modules and settings of the index are written to a temporary folder, and the command
-works there, from the same place in the tree, so that paths in its output are those of the project. A workflow that
-isn't staged does not count, and a module that isn't staged is missing.
+runs there in the same subfolder, so that paths in its output are those of the project. A workflow that is not staged
+is ignored, and a module that is not staged is missing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from wfc_runtime.line_map import SUFFIX
 
 
 def git(*arguments: str, folder: Path) -> bytes | None:
-    """What a git command prints; None where it fails."""
-    import subprocess  # Most commands never run git, and importing it takes milliseconds.
+    """The output of a git command; None if it fails."""
+    import subprocess  # Imported here: most commands never run git, and the import takes milliseconds.
 
     try:
         done = subprocess.run(
@@ -35,13 +35,13 @@ def git(*arguments: str, folder: Path) -> bytes | None:
 
 
 def top_of(folder: Path) -> Path | None:
-    """The work tree that a folder is in."""
+    """The root of the working tree that contains a folder."""
     found = git("rev-parse", "--show-toplevel", folder=folder)
     return Path(found.decode().rstrip("\n")) if found is not None else None
 
 
 def commit_of(revision: str, folder: Path) -> str | None:
-    """The full name of the commit that a revision means."""
+    """The full id of the commit that a revision names."""
     if revision.startswith("-"):
         return None
     found = git(
@@ -51,7 +51,7 @@ def commit_of(revision: str, folder: Path) -> str | None:
 
 
 def files_at(commit: str, top: Path) -> dict[str, str]:
-    """The files of a commit with the names of their contents, by path from the top of the work tree."""
+    """The files of a commit with their object ids, by path from the root of the working tree."""
     listing = git("ls-tree", "-r", "-z", commit, folder=top)
     if listing is None:
         raise click.ClickException(f"git can't list the files of {commit[:12]}")
@@ -77,7 +77,7 @@ Command = Callable[..., int]
 
 
 def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command], Command]:
-    """The option, for a command. `writes` names the argument by which the command would write files, or ""."""
+    """Adds `--staged` to a command. `writes` returns a hint if the arguments would write files, or ""."""
 
     def decorate(command: Command) -> Command:
         @click.option("--staged", is_flag=True, help="Check the git index instead of the working tree.")
@@ -86,11 +86,9 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
             if not staged:
                 return command(*arguments, **given)
             if writing := writes(given):
-                raise click.UsageError(f"--staged looks at what git has and writes nothing: {writing}")
+                raise click.UsageError(f"--staged reads the git index and writes nothing: {writing}")
             if "no_cache" in given:
-                given["no_cache"] = (
-                    True  # What is remembered is remembered by folder, and this one goes away.
-                )
+                given["no_cache"] = True  # The cache is keyed by folder, and the temporary one is removed.
             click.get_current_context().meta[_STAGED] = True
             with _copy_of_the_index():
                 return command(*arguments, **given)
@@ -101,7 +99,7 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
 
 
 def is_staged() -> bool:
-    """Whether the command at work looks at what is staged."""
+    """Whether the current command was given --staged."""
     return _STAGED in click.get_current_context().meta
 
 
@@ -112,7 +110,7 @@ def _copy_of_the_index() -> Iterator[None]:
     top, here = Path(_git("rev-parse", "--show-toplevel").strip()), Path.cwd()
     with TemporaryDirectory(prefix="wfc-staged-") as name:
         copy = Path(name).resolve()
-        (copy / ".git").mkdir()  # Marks the root, as it does in the project.
+        (copy / ".git").mkdir()  # Marks the root of the project, as in the working tree.
         place = copy / here.resolve().relative_to(top.resolve())
         place.mkdir(parents=True, exist_ok=True)
         _refuse_conflicts()
@@ -120,7 +118,7 @@ def _copy_of_the_index() -> Iterator[None]:
         config = load_config(place)
         config.workflows_dir.mkdir(
             parents=True, exist_ok=True
-        )  # Git keeps no folder of which nothing is staged.
+        )  # Git has no folder if nothing in it is staged.
         generated = config.generated_dir.relative_to(copy)
         _write(copy, [f":(top,literal){generated.as_posix()}"], endings=(".py", SUFFIX))
         os.chdir(place)
@@ -139,7 +137,7 @@ def _refuse_conflicts() -> None:
 
 def _write(copy: Path, patterns: Sequence[str], endings: str | tuple[str, ...] = "") -> None:
     found = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns).split("\0")
-    # What is only meant to be added (`git add --intent-to-add`) has no content yet.
+    # An entry of `git add --intent-to-add` has no content yet.
     meant = _git("diff", "--diff-filter=A", "--name-only", "-z", "--no-relative").split("\0")
     names = "".join(f"{name}\0" for name in found if name.endswith(endings) and name not in {*meant, ""})
     if names:
@@ -157,11 +155,11 @@ def _git(*arguments: str, given: str = "", cwd: str | None = None) -> str:
             cwd=cwd,
             capture_output=True,
             encoding="utf-8",
-            errors="surrogateescape",  # Names of files are bytes.
+            errors="surrogateescape",  # File names are bytes and may not be valid UTF-8.
             check=False,
         )
     except FileNotFoundError:
-        raise click.UsageError("--staged needs git, and there is none here") from None
+        raise click.UsageError("--staged needs git, which is not installed") from None
     if done.returncode:
         reason = done.stderr.strip().removeprefix("fatal: ")
         raise click.UsageError(f"--staged needs a git repository: {reason}")

@@ -1,4 +1,4 @@
-"""What a shell may complete in place of an argument. A mistake here must never be in the way of typing."""
+"""Shell completion of arguments. An error here must never disturb the user's typing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def completing(names: Callable[[], Iterable[str]], *, with_files: bool = True) -
 
         with suppress(Exception):
             found = [CompletionItem(name) for name in names() if name.startswith(typed)]
-            # Files first: where they are told of, bash forgets what came before.
+            # Files first: click's bash script drops completions that precede a file entry.
             return _files(typed) + found if with_files else found
         return _files(typed) if with_files else []
 
@@ -29,7 +29,7 @@ def completing(names: Callable[[], Iterable[str]], *, with_files: bool = True) -
 
 
 def _files(typed: str) -> list[CompletionItem]:
-    """Tells the shell to offer files as well."""
+    """The entry that tells the shell to offer files as well."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(typed, type="file")]
@@ -54,7 +54,7 @@ def topics() -> Iterator[str]:
 
 
 def _revisions() -> list[str]:
-    """Branches and tags of git."""
+    """The branches and tags of the repository."""
     from wfc.cli.shared.git import git
 
     listed = git("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", folder=Path("."))

@@ -21,7 +21,7 @@ state_option = click.option(
     help="Store of the runs; defaults to .wfc/state.db in the project. Also WFC_STATE.",
 )
 ENGINE = "wfc.engine"
-"""Where a group of commands leaves the choice for its members."""
+"""The key under which a group stores its option for its commands."""
 engine_option = click.option(
     "--engine",
     type=click.Choice(["sqlite", "temporal"]),
@@ -44,9 +44,9 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_on_temporal() -> click.UsageError:
-    """The error for a grant if no process executes steps."""
+    """The error for a grant where no process executes steps."""
     return click.UsageError(
-        "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with --engine sqlite"
+        "on Temporal the agent executes every step: --allow-exec, --allow-read and --allow-write need --engine sqlite"
     )
 
 
@@ -61,13 +61,13 @@ def check_patterns(option: str, patterns: Iterable[str], root: Path, more_roots:
 
 
 def source_folders(config: Config) -> tuple[Path, ...]:
-    """Where workflow sources are read from: no file step writes there."""
+    """The folders of workflow sources, which no file step may write to."""
     return (config.workflows_dir, *named_templates())
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a run is to be worked, as the command line has it."""
+    """The options that say how a run is worked."""
 
     answers: str | None = None
     allow_exec: bool = False
@@ -95,20 +95,20 @@ class Manner:
         if self.events == "-" and self.as_json:
             raise click.UsageError("only one of --json and --events - can use standard output")
         if self.exec_env and not self.allow_exec:
-            raise click.UsageError("--exec-env goes with --allow-exec")
+            raise click.UsageError("--exec-env requires --allow-exec")
         if self.exec_root and not self.executes:
-            raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
+            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
 
     @property
     def executes(self) -> bool:
-        """Whether some steps are executed without a question."""
+        """Whether some steps are executed without confirmation."""
         return self.allow_exec or bool(self.allow_read or self.allow_write)
 
 
 def names_of_variables(
     context: click.Context, option: click.Parameter, names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Nobody thinks that a value was set which never was."""
+    """Reject the name of a variable that is not set: the user would expect commands to get it."""
     wrong = no_variable(names)
     if wrong:
         raise click.BadParameter(wrong, context, option)
@@ -116,7 +116,7 @@ def names_of_variables(
 
 
 def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options to a command, which gets them as one `manner`."""
+    """Adds the options to a command, which receives them as one argument, `manner`."""
 
     @wraps(work)
     def with_manner(*arguments: Any, **given: Any) -> Any:

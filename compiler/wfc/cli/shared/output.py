@@ -22,7 +22,7 @@ FORMATS = ("text", "json", "github", "sarif")
 
 
 def rendered(found: Sequence[Diagnostic], form: str) -> str:
-    """Findings for standard output, in one of the four forms. Only the renderer that is used is imported."""
+    """Render findings in one of the four formats. Only the renderer that is used is imported."""
     match form:
         case "json":
             from wfc.render.json import render_json
@@ -47,7 +47,7 @@ _FOREIGN = re.compile(r"[^\x20-\x7e\n]")
 
 
 def write_out(text: str) -> None:
-    """Print what was found. That nobody reads it to its end changes nothing of the exit code."""
+    """Print the answer. The exit code stays the same if the reader closes the pipe early."""
     with suppress(BrokenPipeError):
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -58,12 +58,12 @@ def say(line: str) -> None:
 
 
 def data(text: str) -> str:
-    """A value for standard output: as it is for a file or a program, as text for a terminal."""
+    """Print a value: unchanged to a file or a program, with control characters escaped to a terminal."""
     return printable(text) if sys.stdout.isatty() else text
 
 
 def to_json(value: Any) -> str:
-    """JSON to be read by a program or a person: what would control a terminal is escaped, the value is the same."""
+    """JSON for programs and people: characters that would control a terminal are escaped, which keeps the value."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     return _FOREIGN.sub(lambda found: _escaped(found[0]), text)
 
@@ -86,7 +86,7 @@ class Show(Protocol):
 
 @contextmanager
 def progress(what: str, wanted: bool) -> Iterator[Show]:
-    """Something to tell how much is done. It is silent where nobody watches, and leaves nothing behind."""
+    """A progress bar on standard error, removed at the end. It is silent if standard error is not a terminal."""
     if not wanted or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda done, of, note="": None
         return
@@ -111,7 +111,7 @@ def progress(what: str, wanted: bool) -> Iterator[Show]:
 
 
 def _line(what: str, done: int, of: int, note: str, columns: int) -> str:
-    """As much as fits into one line: in a second one, it could not be wiped off again."""
+    """Cut to one line of the terminal: a wrapped line could not be erased."""
     count = f"{done}/{of}{note}"
     width = min(_WIDTH, columns - len(f"{what} [] {count}") - 1)
     full = width * done // max(of, 1)

@@ -1,4 +1,4 @@
-"""The project's runs, as the commands open and read them."""
+"""Opens the service for commands, and reads histories from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ServiceT = TypeVar("ServiceT", bound="Service")
 
 @contextmanager
 def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
-    """A service, closed again. What it refuses is a clear error here too."""
+    """Open a service and close it at the end. Its errors become errors of the command line."""
     try:
         service = make()
         try:
@@ -28,10 +28,10 @@ def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
             service.close()
     except WfcError as error:
         if error.code == "unknown_run":
-            # The hint of the service names a tool, which nobody has here.
+            # The hint of the service names an MCP tool, which is no help on the command line.
             raise click.ClickException(
-                f"{error.message}. `wfc runs list --status all` shows those there are; the first 4 characters of an id "
-                "are enough where no other one begins so"
+                f"{error.message}. `wfc runs list --status all` lists them; a unique prefix of at least 4 "
+                "characters is enough"
             ) from error
         raise click.ClickException(str(error)) from error
 
@@ -46,7 +46,7 @@ def events_of(service: Service, run: str, after: int = 0) -> Iterator[dict[str, 
 
 
 def family_of(service: Service, run: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A run and all that was started for it, each with its history; parents first."""
+    """A run and its descendants, each with its history; parents first."""
     todo = [run]
     for one in todo:
         events = list(events_of(service, one))
@@ -55,12 +55,13 @@ def family_of(service: Service, run: str) -> Iterator[tuple[str, list[dict[str, 
 
 
 _PORTION = 5_000
-"""So many new objects are looked through for garbage at a time, which takes a few milliseconds. What suits a command
-that ends at once would make a server halt for a second now and then."""
+"""The number of new objects that trigger a collection, which then takes a few milliseconds. With the threshold of a
+short command, a server would stop for up to a second now and then."""
 
 
 def collect_in_portions() -> None:
-    """What has been made so far, by imports above all, is there to stay and is never looked through."""
+    """Exclude the objects that exist so far, mostly from imports, from garbage collection, and collect in small
+    portions."""
     gc.freeze()
     gc.set_threshold(_PORTION)
     gc.enable()

@@ -1,4 +1,4 @@
-"""The one workflow that a command is about: found by name or file, checked, compiled in memory."""
+"""Finds the workflow that a command is about by name or file, checks it and compiles it in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_workflow(workflow: str) -> SourceFile:
     path = Path(workflow)
     if os.path.exists(path) and not os.path.isdir(path):
         if path.stem.endswith(".test"):
-            raise click.UsageError(f"`{path}` holds tests, and no workflow: `wfc test {path}` runs them")
+            raise click.UsageError(f"`{path}` is a test file, not a workflow; run it with `wfc test {path}`")
         return load_project(select((workflow,)))[1][path]
     for folder in template_folders():
         _, source_files = load_project(select((str(folder),)))
@@ -33,7 +33,7 @@ def find_workflow(workflow: str) -> SourceFile:
             path: source_file for path, source_file in source_files.items() if source_file.name == workflow
         }
         if named:
-            # Alone: what it calls may be overridden by another folder.
+            # Loaded alone: the workflows that it calls may be overridden by another folder.
             file = next(iter(named))
             return load_project(select((str(file),)))[1][file]
     _, source_files = load_project(select(()))
@@ -51,7 +51,7 @@ def find_workflow(workflow: str) -> SourceFile:
 
 
 def print_errors(files: Iterable[SourceFile], but_for: str = "") -> bool:
-    """Whether one of some workflows has an error. Then all findings of those that have go to standard error.
+    """Whether one of the files has an error. The findings of files with errors are printed to standard error.
 
     Findings of the check `but_for` are left out.
     """
@@ -66,14 +66,14 @@ def print_errors(files: Iterable[SourceFile], but_for: str = "") -> bool:
 
 
 def missing_calls(files: Sequence[SourceFile]) -> list[str]:
-    """Workflows that some call and that are not there, where a language takes that for no error."""
+    """Called workflows that do not exist, for languages in which that is not an error."""
     children = [child for file in files for step in file.steps if (child := step.child()) is not None]
     called = dict.fromkeys(child.name.text for child in children if child.name and not child.is_task)
     return [name for name in called if not files[0].project.named(name)]
 
 
 def compile_in_memory(files: Iterable[SourceFile]) -> dict[str, Module]:
-    """Workflows without errors as loaded modules, by name: what would run, without a file written."""
+    """Compile workflows without errors and load the modules, by name, without writing a file."""
     from wfc.compiler import compile_file
     from wfc_runtime.registry import Registry
 

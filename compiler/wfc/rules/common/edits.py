@@ -1,4 +1,4 @@
-"""Edits of YAML text that the fixes of several rules are made of. Each is None where it can't be made safely."""
+"""Edits of YAML text, used by the fixes of several rules. Each is None if it can't be made safely."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from wfc.yaml.nodes import resolve_plain
 
 _PLAIN_NAME = pattern(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 _QUOTABLE = pattern(r"[ !#-&(-\[\]-~]*")
-"""Text that reads the same in either kind of quotes."""
+"""Text that is the same in both kinds of quotes."""
 _COLON = pattern(r"\s*:")
 _ANCHOR = pattern(r"(?<![^\s\[{,:-])&([\w-]+)")
 
 
 def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
-    """Put another name in the place of one, in the quotes that it has."""
+    """Replace a name and keep its quotes."""
     if scalar.style not in ("", "'", '"'):
         return None
     plain = bool(_PLAIN_NAME.fullmatch(name)) and resolve_plain(name) == name
@@ -31,7 +31,7 @@ def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
 
 
 def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool = False) -> Fix | None:
-    """Take an entry out of a mapping that has others, by whole lines where it has them to itself."""
+    """Remove an entry from a mapping that has others; whole lines if nothing else is on them."""
     value = _value_of(entry)
     if len(mapping.entries) == 1 or not _is_inside(value, mapping.span, after=entry.key.span):
         return None
@@ -43,7 +43,7 @@ def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool
 
 
 def remove_items(sequence: Sequence, unwanted: list[int], description: str) -> Fix | None:
-    """Take items, by their index, out of a list that may become empty."""
+    """Remove items, by index, from a list that may become empty."""
     items = sequence.items
     gone = frozenset(unwanted)
     if sequence.span.text.startswith("["):
@@ -57,7 +57,7 @@ def remove_items(sequence: Sequence, unwanted: list[int], description: str) -> F
 
 
 def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
-    """A list in brackets without some items; the blanks and line breaks around the others stay."""
+    """A list in brackets without some items. The white space around the others is kept."""
     items, whole = [item.span for item in sequence.items], sequence.span
     if len(gone) == len(items):
         return "[]" if "#" not in whole.text else None
@@ -65,14 +65,14 @@ def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
     ends = [*(span.start for span in items), whole.end]
     gaps = [whole.source.text[start:end] for start, end in zip(starts, ends, strict=True)]
     if starts != sorted(starts) or any(gap.strip("[], \t\r\n") for gap in gaps):
-        return None  # An alias stands here, a comment or an anchor.
+        return None  # There is an alias, a comment or an anchor here.
     kept = [number for number in range(len(items)) if number not in gone]
     parts = [gaps[0], *(items[number].text + gaps[number + 1] for number in kept[:-1])]
     return "".join([*parts, items[kept[-1]].text, gaps[-1]])
 
 
 def remove_run(first: Span, last: Span, description: str) -> Fix | None:
-    """Take neighbouring items out of a block list that has others, with the lines between them."""
+    """Remove adjacent items from a block list that has others, with the lines between them."""
     source = first.source
     dash = _skip_back(source.text, first.start, " \t") - 1
     if source.text[dash : dash + 1] != "-":
@@ -82,7 +82,7 @@ def remove_run(first: Span, last: Span, description: str) -> Fix | None:
 
 
 def add_entry(mapping: Mapping, after: Entry, text: str) -> Edit | None:
-    """Put `key: value` behind an entry: on a line of its own, or behind a comma inside braces."""
+    """Insert `key: value` after an entry: on a separate line, or after a comma inside braces."""
     value = _value_of(after)
     if not _is_inside(value, mapping.span, after=after.key.span):
         return None
@@ -99,12 +99,12 @@ def add_entry(mapping: Mapping, after: Entry, text: str) -> Edit | None:
 
 
 def line_break(source: Source) -> str:
-    """How the file ends its lines."""
+    """The line break that the file uses."""
     return "\r\n" if "\r\n" in source.text else "\n"
 
 
 def whole_lines(first: Span, last: Span) -> Span | None:
-    """The lines from `first` to `last`, line break included, if nothing else stands on them."""
+    """The span of the lines from `first` to `last`, including the line break, if nothing else is on them."""
     source = first.source
     start = source.line_starts[first.line - 1]
     end_line = last.end_line
@@ -118,7 +118,7 @@ def whole_lines(first: Span, last: Span) -> Span | None:
 
 
 def _part_of_line(key: Span, value: Span, following: Span | None) -> Span | None:
-    """An entry behind a dash or between commas: up to the next one, or back to the comma before it."""
+    """The span of an entry after a dash or between commas: up to the next entry, or back to the comma before it."""
     source = key.source
     before = _skip_back(source.text, key.start, " \t")
     if source.text[before - 1 : before] not in ("-", "{", ",", "\n", "\r"):
@@ -131,7 +131,7 @@ def _part_of_line(key: Span, value: Span, following: Span | None) -> Span | None
 
 
 def _item_lines(item: Span) -> Span | None:
-    """The lines of an item of a block list, its dash included."""
+    """The lines of an item of a block list, including its dash."""
     source = item.source
     dash = _skip_back(source.text, item.start, " \t") - 1
     if source.text[dash : dash + 1] != "-":
@@ -140,25 +140,25 @@ def _item_lines(item: Span) -> Span | None:
 
 
 def _value_of(entry: Entry) -> Span:
-    """Where the value stands. One that is left out (`{a: , b: 1}`) stands behind its colon."""
+    """The span of the value. An omitted value (`{a: , b: 1}`) is after the colon."""
     key, value = entry.key.span, entry.value.span
     colon = _COLON.match(key.source.text, key.end) if value.start == value.end == key.end else None
     return key.source.span(colon.end(), colon.end()) if colon else value
 
 
 def _is_inside(value: Span, mapping: Span, after: Span) -> bool:
-    """Whether a value stands where its entry does: an alias or a merged entry stands at its anchor."""
+    """Whether a value is inside its entry. The value of an alias or a merged entry is at its anchor."""
     return mapping.start <= after.start and after.end <= value.start and value.end <= mapping.end
 
 
 def _holds_anchor(span: Span) -> bool:
-    """Whether something outside refers to a part of it."""
+    """Whether an alias outside refers to a part of it."""
     names = _ANCHOR.findall(span.text)
     return any(re.search(rf"\*{re.escape(name)}(?![\w-])", span.source.text) for name in names)
 
 
 def _skip_back(text: str, offset: int, blanks: str) -> int:
-    """The end of what stands before the place, blanks left out."""
+    """The end of the text before an offset, without trailing blanks."""
     while offset and text[offset - 1] in blanks:
         offset -= 1
     return offset
@@ -169,9 +169,10 @@ def _start(span: Span) -> int:
 
 
 def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) -> dict[str, Fix]:
-    """For each unwanted entry of `parent[key]`, by its name, the fix that removes it, where there is one."""
+    """The fixes that remove unwanted entries of `parent[key]`, by name; entries that can't be removed safely are left
+    out."""
     outer = parent.entry(key)
-    # Of two entries of that key (WF002) the other one would come into its own.
+    # If the key is duplicated (WF002), the other entry would take effect.
     twice = sum(entry.key.text == key for entry in parent.entries) > 1
     if outer is None or not isinstance(outer.value, Mapping) or twice:
         return {}
@@ -191,9 +192,8 @@ def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) 
 
 
 def with_comment(fix: Fix | None, entry: Entry, *, blanks: bool = False) -> Fix | None:
-    """Take the comment lines right above an entry along, since the next one must not inherit them.
-
-    `blanks` takes the blank lines before as well, where it has its lines to itself.
+    """Include the comment lines right above an entry, since they must not end up above the next one. `blanks` also
+    includes the blank lines before it, if nothing else is on its lines.
     """
     span = fix.edits[0].span if fix else None
     if fix is None or span is None or span.column != 1:
@@ -211,7 +211,8 @@ _HAS_ANCHOR = pattern(r"(?<![^\s\[{,:-])&[\w-]")
 
 
 def unwrap(step: Mapping, key: str, description: str) -> Fix | None:
-    """Replace an item of a block list by the items of the block list `step[key]`. Unsafe: the rest of it goes."""
+    """Replace an item of a block list by the items of the block list `step[key]`. Unsafe: the rest of the item is
+    removed."""
     inner = step.get(key)
     if not isinstance(inner, Sequence) or not inner.items:
         return None
@@ -239,7 +240,7 @@ def _dash(source: Source, offset: int) -> int | None:
 
 
 def _outdent(lines: Span, columns: int) -> str | None:
-    """The lines moved to the left. None where one of them has not that much room."""
+    """The lines moved to the left; None if one of them is not indented far enough."""
     moved: list[str] = []
     for line in lines.text.split("\n"):
         room = len(line) - len(line.lstrip(" "))
@@ -250,7 +251,7 @@ def _outdent(lines: Span, columns: int) -> str | None:
 
 
 def replace_in_text(text: Text, places: list[tuple[int, int]], old: str, new: str) -> Fix | None:
-    """Put another name in some places of a template. None where the file spells one of them differently."""
+    """Replace a name in some places of a template; None if the file spells one of them differently."""
     spans = [text.at(start, end) for start, end in places]
     if any(span.text != old for span in spans):
         return None
@@ -270,13 +271,13 @@ def list_fields(step: Step, names: list[str]) -> Fix | None:
 
 
 def unlist(step: Step, words: list[Word]) -> Fix | None:
-    """Take entries out of the list. A block list that would become empty goes as a whole."""
+    """Remove entries from the list. A block list that would become empty is removed as a whole."""
     node = own_list(step)
     if node is None:
         return None
     places = {id(item): number for number, item in enumerate(node.items)}
     numbers = sorted(places[id(word.node)] for word in words if id(word.node) in places)
-    description = f"take {', '.join(dict.fromkeys(word.text for word in words))} out of needs_state"
+    description = f"remove {', '.join(dict.fromkeys(word.text for word in words))} from needs_state"
     if len(numbers) == len(node.items) and not node.span.text.startswith("["):
         entry = step.node.entry("needs_state")
         return remove_entry(step.node, entry, description, safe=True) if entry else None
@@ -284,7 +285,7 @@ def unlist(step: Step, words: list[Word]) -> Fix | None:
 
 
 def own_list(step: Step) -> Sequence | None:
-    """The list, if it stands in the step itself, and once; one that an alias brings in serves others too."""
+    """The list, if the step itself has it exactly once. The list of an alias is shared with other steps."""
     entries = [entry for entry in step.node.entries if entry.key.text == "needs_state"]
     entry = entries[0] if len(entries) == 1 else None
     if entry is None or not isinstance(entry.value, Sequence):
@@ -330,5 +331,5 @@ def _insert(near: Span, offset: int, text: str) -> Edit:
 
 
 def _item(name: str, style: str = "") -> str:
-    """A field's name in the quotes of its neighbour, if it has any."""
+    """The name of a field, in the same quotes as its neighbour."""
     return f"{style}{name}{style}" if style in ("'", '"') and is_plain(name) else flow(name)

@@ -1,4 +1,4 @@
-"""Control flow that rules look at: conditions, branches that run in parallel, loops, and answers told apart."""
+"""Control flow for rules: conditions, parallel branches, loops, and comparisons of answers."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Beside:
         self._scope = scope
 
     def writes(self, step: Step, field: str) -> bool:
-        """Whether a branch beside the one that a step stands in writes a field."""
+        """Whether a branch that is parallel to the branch of a step writes a field."""
         return any(total[field] > own[field] for total, own in self._counts.get(step, ()))
 
     @cached_property
     def _counts(self) -> dict[Step, list[tuple[Counter[str], Counter[str]]]]:
-        """For each step, how often each field is written in all branches around it, and in its own."""
+        """For each step, the number of writes of each field in all branches around it, and in its own."""
         if not any(step.concurrent() for step in self._scope.walk()):
             return {}
         blocks = blocks_of(self._scope)
@@ -79,12 +79,12 @@ class Beside:
 @struct(frozen=True)
 class Loop:
     step: Step
-    """The `while`, or the goto that leads back."""
+    """The `while`, or the goto that jumps back."""
     decisions: list[Text]
-    """The conditions that alone decide whether it goes on."""
+    """The conditions that alone decide whether the loop continues."""
     written: frozenset[str]
     has_rest: bool
-    """Whether it is said where to go on when the turns are used up."""
+    """Whether the step handles the end of the iterations."""
 
 
 class Loops:
@@ -95,7 +95,7 @@ class Loops:
         self._beside = Beside(use.scope)
 
     def found(self) -> Iterator[Loop]:
-        """The loops that nothing but conditions can end."""
+        """The loops that only conditions can end."""
         steps = list(self._scope.walk())
         if any(step.repeats for step in steps):
             yield from self._whiles(steps)
@@ -103,7 +103,7 @@ class Loops:
             yield from self._gotos()
 
     def writes(self, loop: Loop, field: str) -> bool:
-        """Whether a field may be written while the loop runs: by itself, or in a branch beside it."""
+        """Whether a field may be written while the loop runs, by the loop or by a parallel branch."""
         return field in loop.written or field in self._meant or self._beside.writes(loop.step, field)
 
     # -- while -----------------------------------------------------------------
@@ -125,7 +125,7 @@ class Loops:
     # -- goto ------------------------------------------------------------------
 
     def _gotos(self) -> Iterator[Loop]:
-        """One for each circle of jumps: at the last goto in it."""
+        """One loop for each cycle of jumps, at the last goto in it."""
         edges = [edge for edge in self._flow.edges if edge.event != "retry" and not self._is_turn(edge)]
         graph: dict[str, list[str]] = {}
         for edge in edges:
@@ -144,7 +144,7 @@ class Loops:
         states = [self._flow.states[node] for node in inside]
         steps = list(dict.fromkeys(state.step for state in states if state.step))
         gotos = [step for step in steps if step.jump() is not None]
-        # How often a `while` inside it turns, and what it writes on the way, is not followed.
+        # The iterations of a `while` inside it, and their writes, are not tracked.
         if not gotos or any(state.kind == "turn" for state in states):
             return
         exits = [edge for node in nodes for edge in self._flow.out.get(node, ()) if edge.target not in nodes]
@@ -153,7 +153,7 @@ class Loops:
             return
         deciding = {edge.source for edge in exits}
         if len(deciding) > 1 or not self._always_passes(nodes, next(iter(deciding))):
-            # Which of several ways out is come by may depend on any choice and any failure in the circle.
+            # With several exits, the one that is taken may depend on any choice and any failure in the cycle.
             if any(self._may_fail_over(node) for node in nodes):
                 return
             deciding = {node for node in nodes if any(_is_choice(edge) for edge in self._flow.out[node])}
@@ -164,7 +164,7 @@ class Loops:
             yield Loop(self._leading_back(gotos), found, _written(steps), has_rest)
 
     def _leading_back(self, gotos: list[Step]) -> Step:
-        """The last goto whose target stands before it."""
+        """The last goto whose target comes before it."""
         order = self._order
         targets = [(step, step.jump()) for step in gotos]
         back = [
@@ -188,7 +188,7 @@ class Loops:
         return edge.event == "recover" and step is not None and step.jump() is not None
 
     def _always_passes(self, nodes: frozenset[str], gate: str) -> bool:
-        """Whether every turn comes by a node: without it, nothing goes round."""
+        """Whether every iteration passes a node: without the node there is no cycle."""
         others = nodes - {gate}
         graph = {
             node: [edge.target for edge in self._flow.out.get(node, ()) if edge.target in others]
@@ -197,7 +197,7 @@ class Loops:
         return not any(has_circle(found, graph) for found in components(sorted(graph), graph))
 
     def _condition(self, node: str) -> Text | None:
-        """The text that decides where a node leads."""
+        """The condition that selects the next node."""
         state = self._flow.states[node]
         step = state.step
         if step is None:
@@ -240,7 +240,7 @@ class Comparison:
     node: nodes.Compare
     words: list[nodes.Const]
     leaves: bool
-    """Whether the flow goes elsewhere where it is true, so that what follows is for the other answers."""
+    """Whether the flow leaves if it is true, so that the steps after it handle the other answers."""
 
     @property
     def span(self) -> Span:
@@ -248,13 +248,13 @@ class Comparison:
 
 
 class Comparisons:
-    """What is done with the answer in one field."""
+    """The comparisons of the answer in one field."""
 
     def __init__(self, field: str, use: ScopeUse) -> None:
         self._field = field
         self.all: list[Comparison] = []
         self.decide_alone = field not in use.meant | use.bare
-        """Whether nothing but these comparisons looks at the answer, and none of them covers the rest."""
+        """Whether only these comparisons read the answer, and none of them handles the rest."""
         texts: dict[Text, list[StateRead]] = {}
         for read in use.reads.get(field, []):
             texts.setdefault(read.text, []).append(read)
@@ -265,7 +265,7 @@ class Comparisons:
 
     def _look(self, step: Step, text: Text, reads: int) -> None:
         if text is not step.when and text is not step.condition:
-            # Showing the answer is not acting on it.
+            # A step that only shows the answer does not handle it.
             self.decide_alone &= isinstance(step, Prompt) and text is step.message
             return
         expression = text.template.expression if text.template.ast is not None else None
@@ -277,7 +277,7 @@ class Comparisons:
         self.decide_alone &= len(found) == reads
 
     def _compared(self, condition: nodes.Expr) -> Iterator[tuple[nodes.Compare, list[nodes.Const], bool]]:
-        """The comparisons in a condition, each with whether it picks out its words or leaves them out."""
+        """The comparisons in a condition, each with whether it selects its words or excludes them."""
         todo = [(condition, True)]
         while todo:
             node, positive = todo.pop()
@@ -315,7 +315,7 @@ def _words(node: nodes.Expr, sign: str) -> list[nodes.Const] | None:
 
 
 def never_goes_on(block: list[Step]) -> bool:
-    """Whether the flow leaves a list of steps before its end, on every way through it."""
+    """Whether the flow leaves a list of steps before its end on every path."""
     last = block[-1] if block else None
     if last is None or last.when is not None:
         return False
@@ -332,6 +332,6 @@ def _leaves_where_true(step: Step) -> bool:
 
 
 def _has_rest(step: Step, tested: set[Step]) -> bool:
-    """Whether a condition has an `else` that does more than go on comparing."""
+    """Whether a condition has an `else` that does more than compare further."""
     decision = step.decision()
     return decision is not None and any(inner not in tested for inner in decision.otherwise)

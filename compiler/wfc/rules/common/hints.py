@@ -1,4 +1,4 @@
-"""How messages name and show things, and what they suggest in place of a wrong name or value."""
+"""Wording that messages share: how values are shown, and suggestions for wrong names and values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def label_of(shape: Shape) -> str:
 
 
 def flow(value: Any) -> str:
-    """A value in one line of YAML, quoted only where it must be."""
+    """A value as one line of YAML, quoted only if necessary."""
     match value:
         case str():
             return value if is_plain(value) else quote(value)
@@ -62,7 +62,7 @@ def flow(value: Any) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text means itself without quotes, in any place and to any reader."""
+    """Whether the unquoted text is a string in every position and for every YAML parser."""
     return (
         bool(text)
         and text == text.strip()
@@ -76,7 +76,7 @@ def is_plain(text: str) -> bool:
 
 
 def quote(text: str) -> str:
-    """The text in quotes, double ones if it may be."""
+    """The text in quotes, double quotes if possible."""
     if '"' in text and "\\" not in text and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     return json.dumps(text, ensure_ascii=False)
@@ -129,14 +129,14 @@ class BuiltinNames:
         self._known = known
 
     def wrong(self, template: Template) -> list[Use]:
-        """Those uses of a template that name nothing."""
+        """The uses of unknown names in a template."""
         uses: list[Use] = getattr(template, self._uses)
         return [use for use in uses if use.name not in self._known] if uses else uses
 
     def instead(self, name: str) -> tuple[str | None, str]:
-        """The name that was probably meant, where it can just take the other's place, and a help line."""
+        """The name that was probably meant, if it can simply replace the wrong one, and a help line."""
         if name in _REFUSED[self.kind]:
-            return None, f"Jinja's `{name}` is left out on purpose: {_REFUSED[self.kind][name]}"
+            return None, f"Jinja's `{name}` is not supported: {_REFUSED[self.kind][name]}"
         if name in _WORDS[self.kind]:
             return _WORDS[self.kind][name], f"did you mean `{_WORDS[self.kind][name]}`?"
         other = _of_another_kind(name)
@@ -163,7 +163,7 @@ def builtin_names() -> tuple[BuiltinNames, ...]:
 
 
 Advice = Callable[[str, FieldType[Any], Node], str]
-"""What to write in a field, by its key, what it takes and what stands there; empty for no advice."""
+"""What to write in a field, given its key, its type and its value; empty if there is no advice."""
 
 _TEXTS: tuple[FieldType[Any], ...] = (WORD, TEXT, ID, NAME, OPTIONAL_TEXT)
 _NUMBERS: tuple[FieldType[Any], ...] = (NUMBER, COUNT, SIZE, FACTOR, SECONDS, DELAY)
@@ -178,7 +178,7 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 def _no_template(key: str, kind: FieldType[Any], node: Node) -> str:
     if kind not in (*_NUMBERS, BOOLEAN) or not isinstance(node, Scalar) or "{{" not in node.text:
         return ""
-    return f"`{key}` is fixed when the workflow is compiled: no expression can stand here"
+    return f"`{key}` is fixed when the workflow is compiled and can't be an expression"
 
 
 def _seconds(key: str, kind: FieldType[Any], node: Node) -> str:
@@ -220,7 +220,7 @@ def _name(key: str, kind: FieldType[Any], node: Node) -> str:
     if kind not in (ID, NAME) or not isinstance(node, Scalar) or not isinstance(node.value, str):
         return ""
     gap = "-" if kind is ID else "_"
-    plain = "".join(char for char in normalize("NFKD", node.text) if not combining(char))  # Without accents.
+    plain = "".join(char for char in normalize("NFKD", node.text) if not combining(char))  # Remove accents.
     made = re.sub(r"[^A-Za-z0-9_]+", gap, plain.replace("ß", "ss")).strip("-_")
     is_name = bool(made) and len(made) <= 100 and (kind is ID or not made[0].isdigit())
     signs = (
@@ -257,7 +257,7 @@ _TYPE_OF = {name: kind for kind, names in _TYPE_NAMES.items() for name in names}
 
 
 class Hints:
-    """Advice on what stands in one field."""
+    """Advice on the value of one field."""
 
     def __init__(self, entry: Entry, kind: FieldType[Any]) -> None:
         self._key = entry.key.text
@@ -265,13 +265,13 @@ class Hints:
         self._whole = (entry.value, kind)
 
     def on(self, bad: Mismatch) -> str:
-        """The best advice there is for a value that the field does not take."""
+        """The most specific advice for a value that the field does not accept."""
         node, kind = self._parts.get(id(bad.span), self._whole)
         return next((text for advise in _ADVICE if (text := advise(self._key, kind, node))), bad.help)
 
 
 def _parts(value: Node, kind: FieldType[Any]) -> Iterator[tuple[Node, FieldType[Any]]]:
-    """What stands in a list or mapping, each with what its place takes."""
+    """The values in a list or mapping, each with the type that is expected there."""
     if isinstance(kind, ListOf) and isinstance(value, Sequence):
         yield from ((item, kind.item) for item in value.items)
     elif isinstance(kind, MapOf) and isinstance(value, Mapping):
@@ -285,7 +285,7 @@ def _brackets(key: str, kind: FieldType[Any], node: Node) -> str:
     if not isinstance(kind, ListOf) or isinstance(kind.item, StepType) or not isinstance(node, Scalar):
         return ""
     if node.value is None:
-        return f"write `{key}: []`, or leave it out" if not kind.least else ""
+        return f"write `{key}: []`, or omit it" if not kind.least else ""
     items = [part.strip() for part in node.text.split(",")]
     is_short = len(node.text) <= 60 and "{{" not in node.text and all(items)
     return f"write a list: `{key}: {flow(items)}`" if is_short else "write a list: `[...]`"
@@ -293,7 +293,7 @@ def _brackets(key: str, kind: FieldType[Any], node: Node) -> str:
 
 def _steps(key: str, kind: FieldType[Any], node: Node) -> str:
     if isinstance(kind, StepType):
-        return "a step is a mapping: `- id: ...`, and on the next lines `type: ...` and its fields"
+        return "a step is a mapping: `- id: ...`, followed by `type: ...` and its fields"
     if kind not in (STEPS, BLOCK) or isinstance(node, Sequence):
         return ""
     return "write a list: each step begins with `- id: ...`"
@@ -321,14 +321,14 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     near = nearest(node.text, HANDLERS)
     if near:
         return f"did you mean `{near}`?"
-    # `goto done` and `goto: done` in quotes name the step as well.
+    # The quoted texts `goto done` and `goto: done` also name the step.
     step = _GOTO.sub("", node.text.strip(" {}"), count=1)
-    return f"to go on with a step, write `{{goto: {excerpt(step) or '<step>'}}}`"
+    return f"to continue with a step, write `{{goto: {excerpt(step) or '<step>'}}}`"
 
 
 def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:
     is_nothing = isinstance(node, Scalar) and node.value is None and not node.text
-    return "write a value, or leave the key out" if is_nothing else ""
+    return "write a value, or omit the key" if is_nothing else ""
 
 
 _A_RETRY = {"$ref": "#/definitions/Retry"}

@@ -1,4 +1,5 @@
-"""Inputs: the validation rules of one, the values that break them, and what a foreach or call passes to its child."""
+"""Inputs: their validation rules, the values that violate them, and the values that a foreach or call passes to its
+child."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def pattern_error(pattern: str) -> str | None:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether a usable pattern occurs in the text. What takes too long to find out counts as found."""
+    """Whether a valid pattern occurs in the text. A search that takes too long counts as a match."""
     try:
         return _search(pattern, text)
     except ExpressionError:
@@ -52,7 +53,7 @@ def _search(pattern: str, text: str) -> bool:
 
 
 class RuleSet:
-    """What a value must satisfy: its type, and rules that stand in `validation` or beside the type."""
+    """The constraints of a value: its type, and the rules in `validation` or beside the type."""
 
     def __init__(self, kind: str, holders: list[Shape]) -> None:
         self.kind = kind
@@ -63,7 +64,7 @@ class RuleSet:
         return cls(decl.kind, [*([decl.validation] if decl.validation else []), decl])
 
     def get(self, name: str) -> Any:
-        """The plain value of a rule; None where it is not there, or not of its kind."""
+        """The plain value of a rule; None if it is missing or has the wrong type."""
         holder = self._holder(name)
         found = holder.values[name] if holder else None
         if isinstance(found, list):
@@ -82,7 +83,7 @@ class RuleSet:
 
 @struct(frozen=True)
 class Misfit:
-    """A value that breaks a rule, and the place of the rule."""
+    """A value that violates a rule, and the span of the rule."""
 
     span: Span
     message: str
@@ -91,7 +92,7 @@ class Misfit:
 
 
 def misfits(rules: RuleSet, node: Node, what: str, *, beside_enum: bool = False) -> Iterator[Misfit]:
-    """Why a value is not one that the rules allow; `what` is what messages call it."""
+    """Why the rules do not allow a value; `what` is its name in messages."""
     of_kind = _IS_KIND.get(rules.kind)
     if of_kind is None:
         return
@@ -120,7 +121,7 @@ _IS_KIND: dict[str, Callable[[Node], bool]] = {
 
 
 def _other_kind(kind: str, node: Node) -> str:
-    """How to write what is probably meant as a value of the kind."""
+    """How to write the value that was probably meant as the declared type."""
     text = node.text.strip() if isinstance(node, Scalar) and len(node.text) <= 60 else ""
     if kind == "string" and text:
         return f"quote it: {quote(text)}"
@@ -145,11 +146,11 @@ def _enum(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
         shown = ", ".join(f"`{excerpt(str(one))}`" for one in allowed[:8]) + (
             ", ..." if len(allowed) > 8 else ""
         )
-        yield Misfit(node.span, f"{what} is none of the values allowed: {shown}", rules.span("enum"))
+        yield Misfit(node.span, f"{what} is not an allowed value: {shown}", rules.span("enum"))
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """To Python `1 == True`; to a person not."""
+    """Equality without Python's `1 == True`."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
@@ -227,10 +228,10 @@ class Binding:
     run: Child
     child: Scope
     title: str
-    """What messages call the child: "the task `audit_module`"."""
+    """The name of the child in messages: "the task `audit_module`"."""
     declared: list[str]
     given: Mapping | None
-    """The `with`, if there is one."""
+    """The entries of `with`, if there is one."""
 
     @property
     def step(self) -> Step:
@@ -242,7 +243,7 @@ class Binding:
 
     @property
     def needed(self) -> dict[str, InputDecl]:
-        """The inputs without which the child can't start."""
+        """The required inputs of the child."""
         inputs = self.child.declared_inputs
         return {
             name: decl for name, decl in inputs.items() if decl.is_required and "default" not in decl.values
@@ -254,12 +255,12 @@ class Binding:
         return [name for name in self.declared if name not in keys]
 
     def unknown_entries(self) -> list[Entry]:
-        """The entries of `with` that the child has no input for."""
+        """The entries of `with` that are not inputs of the child."""
         declared = set(self.declared)
         return [entry for entry in self.given.entries if entry.key.text not in declared] if self.given else []
 
     def guess(self, language: Language, names: list[str]) -> dict[str, str] | None:
-        """Values for some inputs, as YAML: what has the same name here, and the item for one more."""
+        """Values for missing inputs, as YAML: values of the same name in this scope, and the item for one more."""
         here = names_of(self.scope)
         found: dict[str, str] = {}
         for name in names:
@@ -282,7 +283,7 @@ class Binding:
 
 
 def bindings(file: SourceFile) -> Iterator[Binding]:
-    """Every step that runs a child which is there, with what it hands over."""
+    """Every step that runs an existing child, with the inputs that it passes."""
     for scope in file.scopes:
         for step in scope.walk():
             run = step.child()
@@ -299,7 +300,7 @@ def _binding(file: SourceFile, scope: Scope, run: Child) -> Iterator[Binding]:
 
 
 def _scope_of(file: SourceFile, run: Child) -> tuple[Scope | None, str]:
-    """The task or workflow that a step runs, and what messages call it."""
+    """The task or workflow that a step runs, and its name in messages."""
     if run.name is None or file.workflow is None:
         return None, ""
     name = run.name.text

@@ -1,4 +1,4 @@
-"""State fields: which ones a scope has, which ones its steps list, read and write, and what depends on them."""
+"""State fields: those that a scope has, and those that its steps list, read and write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wfc.yaml.nodes import nodes_of
 
 
 class ScopeNames:
-    """The state fields and inputs of one scope, and the steps that keep a result."""
+    """The state fields and inputs of one scope, and the steps that store a result."""
 
     def __init__(self, scope: Scope) -> None:
         steps = list(scope.walk())
@@ -35,7 +35,7 @@ class ScopeNames:
         self._nearest = Nearest([*self.fields, *self.inputs, *EVERYWHERE, *CHILD_IN_TURN])
 
     def nearest_path(self, name: str, names: NamesInScope) -> str | None:
-        """The way to write what a bare name most likely stands for."""
+        """The expression that a bare name most likely means."""
         near = name if name in self.fields or name in self.inputs else self._nearest.to(name)
         if near is None or near in names:
             return near
@@ -50,7 +50,7 @@ def names_of(scope: Scope) -> ScopeNames:
 
 
 def keys_of(shape: Shape, field: str) -> list[str] | None:
-    """The keys of a field's mapping, readable or not; None where it is no mapping and nothing can be said."""
+    """The keys of a field's mapping, even if it has mistakes; None if it is not a mapping."""
     node = shape.node.get(field)
     if node is None:
         return []
@@ -58,21 +58,21 @@ def keys_of(shape: Shape, field: str) -> list[str] | None:
 
 
 class ScopeFields:
-    """The fields, each with the first place that sets it."""
+    """The fields, each with the first span that sets it."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.places: dict[str, Span] = {}
         start = scope.node.get("initial_state")
         self.is_complete = start is None or isinstance(start, Mapping)
-        """Whether all fields can be told: not where `initial_state` can't be read."""
+        """Whether all fields are known; false if `initial_state` can't be read."""
         for name, span in [*_keys(start), *(found for step in scope.walk() for found in _written(step))]:
             self.places.setdefault(name, span)
         self.nearest = Nearest(self.places)
 
     @cached_property
     def choices(self) -> str:
-        """A help line: what there is to choose from."""
+        """A help line that lists the fields."""
         return did_you_mean("", self.places)
 
     def __contains__(self, name: str) -> bool:
@@ -80,7 +80,7 @@ class ScopeFields:
 
 
 def _written(step: Step) -> Iterator[tuple[str, Span]]:
-    """What a step writes, or would write if it were right: what is wrong with it is said elsewhere."""
+    """The fields that a step writes, or would write without its mistakes, which other rules report."""
     for name, (span, _) in step.writes().items():
         yield name, span
     if isinstance(step, UnknownStep):
@@ -90,7 +90,7 @@ def _written(step: Step) -> Iterator[tuple[str, Span]]:
 
 
 def _named(node: Node) -> Iterator[tuple[str, Span]]:
-    """Every field that a step of unknown type, or one inside it, names as its output."""
+    """The output fields of a step of unknown type and of the steps inside it."""
     match node:
         case Sequence():
             for item in node.items:
@@ -108,7 +108,7 @@ _MENTIONED = pattern(r"\b(?:inputs|state)\.([A-Za-z_]\w*)")
 
 def _text(node: Node | None) -> Iterator[tuple[str, Span]]:
     if isinstance(node, Scalar):
-        # Of `built-out`, WF006 says how to spell it: who reads `built_out` has made no other mistake.
+        # WF006 corrects `built-out` to `built_out`, so a reader of `built_out` is not a second mistake.
         yield _NO_WORD.sub("_", node.text), node.span
 
 
@@ -131,7 +131,7 @@ class FieldRead:
 
 @struct(frozen=True)
 class Stranger:
-    """A name that is no field of the step's scope, with every place where the step uses it."""
+    """A name that is not a field of the step's scope, with every place where the step uses it."""
 
     name: str
     listed: list[Word]
@@ -139,7 +139,7 @@ class Stranger:
     owner: ScopeFields | None
     """Another scope that has such a field."""
     meant: str | None
-    """The field of this scope that it is most like."""
+    """The most similar field of this scope."""
 
     @property
     def span(self) -> Span:
@@ -148,26 +148,26 @@ class Stranger:
 
 @struct
 class StepAccess:
-    """What one step gets wrong."""
+    """The mistakes of one step in its use of the state."""
 
     step: Step
     fields: ScopeFields
     missing: dict[str, FieldRead] = field(default_factory=dict)
-    """Fields that are read and not listed, each where it is read first."""
+    """Fields that are read and not listed, each with its first read."""
     unused: list[Word] = field(default_factory=list)
     """Entries of `needs_state` that no template of the step reads."""
     repeated: list[Word] = field(default_factory=list)
-    """Entries of `needs_state` that stand in it already."""
+    """Repeated entries of `needs_state`."""
     strangers: list[Stranger] = field(default_factory=list)
 
 
 @cached_per_file(8)
 def state_access(file: SourceFile) -> list[StepAccess]:
-    """How every step of a file treats the state, in source order.
+    """How every step of a file uses the state, in source order.
 
-    One mistake is one finding. A field of the scope can be missing from the list (WF301) or not read (WF302). A
-    name that is no field of the scope belongs to another scope (WF312) or to none (WF303), and explains what is
-    missing or not read because of it.
+    One mistake is one finding. A field of the scope can be missing from the list (WF301) or not read (WF302). A name
+    that is not a field of the scope belongs to another scope (WF312) or to none (WF303), and other findings that it
+    causes are left out.
     """
     scopes = [ScopeFields(scope) for scope in file.scopes]
     steps = [(step, fields) for fields in scopes for step in fields.scope.walk()]
@@ -214,14 +214,14 @@ def _reads(step: Step) -> Iterator[FieldRead]:
 
 
 def _sees_all(step: Step) -> bool:
-    """Whether some template may look at any field: at the whole state, or in a way that can't be made out."""
+    """Whether some template may read any field, because it reads the whole state or can't be parsed."""
     templates = [text.template for text in step.texts()]
     return any(template.error is not None or state_use(template).whole for template in templates)
 
 
 @struct(frozen=True)
 class StateRead:
-    """A place in a template that reads a field, or something in it."""
+    """A place in a template that reads a field or a part of it."""
 
     step: Step
     text: Text
@@ -229,7 +229,7 @@ class StateRead:
 
     @property
     def span(self) -> Span:
-        """The path, `state` included."""
+        """The span of the path, including `state`."""
         return self.text.at(self.read.start, self.read.end)
 
 
@@ -238,33 +238,35 @@ class ScopeUse:
     scope: Scope
     flow: Flow
     is_clear: bool = True
-    """Whether all of it can be told: not where a step or a template can't be made out."""
+    """Whether everything is known; false if a step or a template can't be parsed."""
     reads: dict[str, list[StateRead]] = field(default_factory=dict)
-    """The fields that templates name, each with the places, in source order."""
+    """The fields that templates read, each with its reads in source order."""
     inputs: dict[str, set[Step]] = field(default_factory=dict)
-    """The inputs that templates name, each with the steps that they are part of."""
+    """The inputs that templates read, each with the reading steps."""
     as_a_whole: set[str] = field(default_factory=set)
-    """The fields that are seen by a step which looks at all that it lists."""
+    """The fields listed by steps that read the state as a whole."""
     listed: set[str] = field(default_factory=set)
     """The fields that some step lists."""
     meant: set[str] = field(default_factory=set)
-    """Names in places where they are wrong (WF004, WF202, WF204, WF303), and what they may stand for."""
+    """Names in wrong places (WF004, WF202, WF204, WF303), and the names that they may stand for."""
     bare: set[str] = field(default_factory=set)
-    """Names without `state.` that are right where they stand: `item` and its kin, and earlier keys of an update."""
+    """Valid names without `state.`: `item` and similar names, and earlier keys of an update."""
     is_whole: bool = True
-    """Whether all is there: not where a step lacks a field, or reads one that is nowhere, and might read more."""
+    """Whether the steps are complete; false if a step lacks a required field or reads an unknown one, since the
+    corrected step might read more."""
 
     def is_read(self, name: str) -> bool:
         return name in self.reads or name in self.as_a_whole or name in self.meant or name in self.bare
 
     def is_read_beside(self, step: Step) -> bool:
-        """Whether all that a step reads is read by other steps too."""
+        """Whether other steps read everything that a step reads."""
         reads = [read for text in step.texts() for read in text.template.reads if read.path]
         names = {(read.root, read.path[0].name) for read in reads}
         return all(len(self._readers.get(name, ())) > 1 for name in names if name[0] in ("state", "inputs"))
 
     def can_do_without(self, steps: list[Step]) -> bool:
-        """Whether others read all that these and the steps in them read, run their tasks, and need nothing of them."""
+        """Whether other steps read everything that these steps and the steps in them read, run their tasks, and use
+        nothing that they write."""
         gone = {*steps, *walk([inner for step in steps for block in step.blocks() for inner in block])}
         others = [step for step in self.scope.walk() if step not in gone]
         kept = {*self.scope.initial, *(name for step in others for name in step.writes())}
@@ -285,7 +287,7 @@ class ScopeUse:
 
     @property
     def ends(self) -> list[FlowEdge]:
-        """The edges by which a run comes to its end without a `return`: then its state is its result."""
+        """The edges on which a run ends without a `return`, so that its state is its result."""
         flow = self.flow
         into = [
             edge for edge in flow.into.get(flow.end, ()) if flow.reachable.issuperset(_sources(flow, edge))
@@ -311,9 +313,9 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
 
 @cached_per_file(8)
 def scope_uses(file: SourceFile) -> list[ScopeUse]:
-    """The use that is made of things in every scope of a file."""
+    """The reads and writes of every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(file)}
-    # A front end that could not make out a text has left it out.
+    # A dialect leaves out a text that it can't parse.
     is_clear = not any(one.code == "WF201" for one in file.reports)
     in_keys = set(_named_in_keys(file))
     for use in found.values():
@@ -384,7 +386,7 @@ def _named_as_text(file: SourceFile, step: Step) -> Iterator[str]:
 
 
 def _add_unread(use: ScopeUse, node: Node) -> None:
-    """What a field that can't be read would have named, had it been right."""
+    """The names in a field that can't be read."""
     for text in Tree(node).texts:
         use.meant.add(text.node.text)
         for read in text.template.reads:

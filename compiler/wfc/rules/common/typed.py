@@ -1,4 +1,4 @@
-"""Problems found by type inference, as findings: each rule about types takes the problems of its own kind."""
+"""Problems of type inference as findings. Each rule about types reports one kind of problem."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def problems(file: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Locat
 
 
 def misfits(file: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
-    """Values that do not fit where they stand."""
+    """Values of a wrong type for the field or input that they are given to."""
     types = types_of(file)
     for scope in types.scopes if types else ():
         yield from ((scope, step, found) for step, found in scope.misfits if found.kind in kinds)
@@ -61,7 +61,7 @@ def _fix(found: Located) -> Fix | None:
 
 
 def edit_in(text: Text, change: Change) -> Edit | None:
-    """A change of a template as an edit of the file. None where the file spells the place differently."""
+    """A change of a template as an edit of the file; None if the file spells the place differently."""
     span = text.at(change.start, change.end)
     if not _is_verbatim(text, span, change):
         return None
@@ -74,7 +74,7 @@ def edit_in(text: Text, change: Change) -> Edit | None:
 
 
 def _is_verbatim(text: Text, span: Span, change: Change) -> bool:
-    """Whether what is to go stands in the file as it is in the template, blanks and escapes aside."""
+    """Whether the text to remove is the same in the file and in the template, apart from blanks and escapes."""
     if change.start == change.end:
         return span.start == span.end
     there = "".join(span.text.split()).replace("\\", "")
