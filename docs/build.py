@@ -168,9 +168,33 @@ _SETS = {
 
 
 _FORM = (
-    "A reply is the result's `structuredContent`; its `content` is empty, so that a model does not read it twice. A "
-    "refusal is text with `isError`. Clients with a protocol version before 2025-06-18 get replies as JSON text. Your "
-    "own client, and any framework between it and the model, must read `structuredContent`."
+    "A reply is the result's `structuredContent` and, as the same JSON in text, its `content`. Clients differ in "
+    "which of the two they give to the model. Claude Code (2.1.325, measured) passes `structuredContent` on and "
+    "drops `content`, so its model reads each reply once. Claude Desktop, OpenCode, Open WebUI, the OpenAI Agents "
+    "SDK with its default settings and LangChain's adapters pass only `content` on; with an empty one their model "
+    "would see nothing. Kimi Code and Hermes prefer `content` if it is not empty. GitHub Copilot's CLI passes on "
+    "both, so its model reads each reply twice; users have reported that as a defect. Clients with a protocol "
+    "version before 2025-06-18 get text only."
+)
+_BRIEF = (
+    "A reply to a submit shows the actions that it made pending; those that were pending before are named by "
+    "their `step_id` in `still_pending`. `get_workflow_status` shows all of them whole. A `result_schema` asks "
+    "only for what the workflow reads: times, durations and token counts are accepted, but asked for only if an "
+    "expression names them."
+)
+_REFUSED = (
+    "A refusal is text with `isError`: what is wrong, the next call and, in its last line, the pending actions "
+    "whole, so that an agent that has lost its context can continue from the refusal alone. If they are longer "
+    "than 8,000 characters, the next call is the one that shows them. A call of an unknown tool is an error of "
+    "the protocol."
+)
+_CHILDREN = (
+    "The children of a foreach are runs, and they are executed with the same tools: `get_workflow_status`, whose "
+    "reply contains the rules for a sub-agent, then `submit_result`. In the status of the parent a child that "
+    "somebody works on has `worked_on`, with `by` and `since`; the others are free. A child counts as worked on "
+    "when a result of it was submitted, through any server, and when a session of the same server asked for it. "
+    "Asking is not recorded in the store, since reading never writes, so a server that has been restarted knows "
+    "only of submitted results."
 )
 
 
@@ -179,9 +203,10 @@ def _mcp_tools() -> Iterator[str]:
     yield (
         "`wfc serve` offers these to an agent. Every reply that advances a run has the same shape (`workflow_id`, "
         "`status`, then `action`, `result` or `error`) and ends with `next`: the exact call to make now. Every refusal "
-        "says what is wrong and what to call instead."
+        "says what is wrong and what to call next."
     )
-    yield from ("", _FORM)
+    for part in (_FORM, _BRIEF, _REFUSED, _CHILDREN):
+        yield from ("", part)
     for name, about in _SETS.items():
         yield from ("", f"## {name}", "", about)
         for tool in load_tools([name]).values():

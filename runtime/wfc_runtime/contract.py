@@ -43,6 +43,10 @@ ENDED = ("completed", "failed", "cancelled")
 """The terminal statuses of a run."""
 
 
+BOOKKEEPING = frozenset({"duration", "timed_out", "started_at", "completed_at", "agent_used", "tokens_used"})
+"""Optional parts of results that an agent is not asked for unless the workflow reads them."""
+
+
 class Timed(TypedDict):
     """When an action was executed and how many seconds it took, if its executor reports that."""
 
@@ -164,6 +168,10 @@ class DelegateResult(TypedDict):
     response: str
     agent_used: NotRequired[str]
     tokens_used: NotRequired[int]
+
+
+DEFAULTS: dict[Any, dict[str, Json]] = {ShellResult: {"stderr": ""}, CommandResult: {"stderr": ""}}
+"""Parts that a result may lack, and the values that it then gets: many tools merge stderr into stdout."""
 
 
 class FailedChild(TypedDict):

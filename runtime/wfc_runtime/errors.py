@@ -1,4 +1,5 @@
-"""Errors at run time. Each has a code for programs, a message, and a hint that says what to do.
+"""Errors at run time. Each has a code for programs, a message, a hint that says what to do, and for agents the call to
+make next.
 
 WfcError
 ├── RequestError      an invalid argument: an id, inputs, a status
@@ -28,15 +29,17 @@ def guess(name: object, known: Iterable[str]) -> str:
 class WfcError(Exception):
     """Base class: every error that a caller of the runtime has to expect."""
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, hint: str = "", next_call: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
+        self.next_call = next_call
 
     def __str__(self) -> str:
         stop = "" if self.message.endswith((".", "?", "!")) else "."
-        return f"{self.message}{stop} {self.hint}" if self.hint else self.message
+        more = " ".join(filter(None, (self.hint, self.next_call and f"Next: {self.next_call}")))
+        return f"{self.message}{stop} {more}" if more else self.message
 
 
 class RequestError(WfcError):

@@ -14,10 +14,9 @@ PROMPTS = {
     "text": "Ask the person; submit what they type, word for word.",
     "choice": "Let the person pick an option; submit the one they picked.",
 }
-_RUN = "Run this command and submit its stdout, stderr and exit_code"
-_RUN_WITH_OUTPUTS = (
-    f"{_RUN}. Then read the file of each declared output and submit the values by name as `outputs`, each with its "
-    "declared type (null for an optional output whose file does not exist). "
+_OUTPUTS = (
+    "Then read the file of each declared output and submit the values by name as `outputs`, each with its "
+    "declared type (null for an optional output whose file does not exist)."
 )
 _SCRATCH = "`$SCRATCH` is a folder for this run: create it and set the variable for every command."
 _SECRETS = (
@@ -53,10 +52,11 @@ def instruction_for(kind: str, parameters: Mapping[str, Any]) -> str:
 def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
     match kind:
         case "shell":
+            run = f"Run this command{_surroundings(parameters)}; submit the result."
             if parameters.get("outputs"):
-                return _RUN_WITH_OUTPUTS + _SCRATCH
+                return f"{run} {_OUTPUTS} {_SCRATCH}"
             in_scratch = "SCRATCH" in f"{parameters.get('command')} {parameters.get('working_dir')}"
-            return f"{_RUN}. {_SCRATCH}" if in_scratch else f"{_RUN}."
+            return f"{run} {_SCRATCH}" if in_scratch else run
         case "prompt":
             return PROMPTS.get(str(parameters.get("prompt_type")), PROMPTS["info"])
         case "delegate":
@@ -67,3 +67,9 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
                 else "Do this yourself and submit the result."
             )
     return _BY_KIND.get(kind, "")
+
+
+def _surroundings(parameters: Mapping[str, Any]) -> str:
+    """Where to run a command and with which variables. A model that is not told runs it where it happens to be."""
+    folder = " in the folder `working_dir`" if parameters.get("working_dir") else ""
+    return f"{folder} with the variables in `env` set" if parameters.get("env") else folder

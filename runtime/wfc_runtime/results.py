@@ -13,7 +13,7 @@ from typing import Any, NotRequired, Union
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import DEFAULTS, Json
 from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.run import Meter
 
@@ -351,7 +351,9 @@ def _of_record(kind: Any) -> Json:
     return {
         "type": "object",
         "properties": {name: _of_type(hint) for name, hint in hints.items()},
-        "required": [name for name in hints if name in kind.__required_keys__],
+        "required": [
+            name for name in hints if name in kind.__required_keys__ and name not in DEFAULTS.get(kind, ())
+        ],
     }
 
 

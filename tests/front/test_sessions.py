@@ -112,8 +112,8 @@ def test_new_runs_and_workflows_are_told_to_the_client(project: Path, era: str) 
         assert [one for one in front.messages if "list_changed" in one.get("method", "")] == []
         front.do("start_workflow", workflow="work")
         front.wait_for(lambda one: one.get("method") == "notifications/resources/list_changed")
+        # A person may want the prompt of a new workflow before the agent calls anything.
         write_modules(project, WORK.replace("name: work", "name: more"))
-        front.do("list_runs")
         for kind in ("prompts", "tools"):
             front.wait_for(lambda one, kind=kind: one.get("method") == f"notifications/{kind}/list_changed")
         assert len(front.named("notifications/resources/list_changed")) == 1

@@ -202,7 +202,9 @@ class ServerWire(Wire):
         self._pid_file = pid_file
 
     def worker(self) -> int:
-        return int(self._pid_file.with_name(f"{self._pid_file.name}.worker").read_text(encoding="ascii"))
+        path = self._pid_file.with_name(f"{self._pid_file.name}.worker")
+        # It is empty for a moment while a new worker writes it.
+        return int(wait_until(lambda: path.read_text(encoding="ascii")))
 
     def kill_worker(self, number: int = signal.SIGKILL) -> None:
         with suppress(ProcessLookupError):

@@ -20,7 +20,7 @@ from wfc_runtime.service.sqlite import SqliteService
 
 Reply = dict[str, Any]
 NEEDED = {
-    "shell": ["stdout", "stderr", "exit_code"],
+    "shell": ["stdout", "exit_code"],
     "info": ["acknowledged"],
     "confirm": ["confirmed"],
     "text": ["input"],
@@ -144,7 +144,8 @@ class Comparing:
 
     def _compare_action(self, run: Run, wait: Wait, action: Reply) -> None:
         assert action["type"] == wait.type
-        parameters, expected = dict(action["parameters"]), dict(wait.parameters)
+        parameters = dict(action["parameters"])
+        expected = {name: value for name, value in wait.parameters.items() if value is not None}
         shown = parameters.pop("deadline", None)
         assert (shown is None) or (wait.due is not None)
         if wait.items is not None:

@@ -129,7 +129,7 @@ class Run(Steps):
         elif wait.fails_on_exit and result["exit_code"] != 0:
             self._answer(wait, error=FailError("exit_code", visit))
         else:
-            self._answer(wait, result)
+            self._answer(wait, {"stderr": "", **result} if wait.type == "shell" else result)
         self.family.settle()
         return True
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.unit.machine.support import compiled
-from wfc_runtime.service.agent_brief import brief_machine, brief_text
-from wfc_runtime.service.replies import as_data, child_prompt, foreach_instruction
+from wfc_runtime.service.agent_brief import as_data, brief_machine, brief_text
+from wfc_runtime.service.replies import foreach_instruction
 
 TEXT = """
 name: w
@@ -58,7 +58,7 @@ def test_the_brief_has_the_data_and_every_step_with_its_ways_on() -> None:
         "The steps, in order. `{{ ... }}` stands for a value: `inputs` and the like are given above, `state.x` is "
         "what an earlier step kept as `x`. Submit only the value that the task returns, not the result of each step.\n"
         "\n"
-        "1. look: (shell) Run this command and submit its stdout, stderr and exit_code. Keep the result as `seen`. "
+        "1. look: (shell) Run this command; submit the result. Keep the result as `seen`. "
         "If that fails, go to 7.\n"
         "   command: cat {{ inputs.module | shquote }}\n"
         "2. check: If {{ state.seen.exit_code == 0 }}, go to 3. Otherwise, go to 4.\n"
@@ -112,25 +112,21 @@ def test_data_cannot_close_its_own_fence() -> None:
     assert fenced == '<item>{"x": "\\u003c/item>\\u003cb>"}</item>'
 
 
-def test_a_sub_agent_s_prompt_is_short_and_has_all_the_rules() -> None:
-    prompt = child_prompt("abc", "mend", "a.py")
-    assert len(prompt) < 800
-    for part in (
-        'get_next_step(workflow_id="abc")',
-        'submit_step_result(workflow_id="abc"',
-        '{"error": "<reason>"}',
-        "Stop when",
-    ):
-        assert part in prompt
-
-
 def test_the_instruction_fits_the_way_the_children_are_worked() -> None:
-    alone = foreach_instruction(None, False, 1, 0)
+    def instruction(agent: str | None, sequential: bool, count: int, queued: int = 0, busy: int = 0) -> str:
+        children = [{"worked_on": {"by": "another session"}}] * busy + [{}] * (count - busy)
+        return foreach_instruction(
+            {"agent": agent, "sequential": sequential, "children": children, "queued": queued}
+        )
+
+    alone = instruction(None, False, 1)
     assert alone.startswith("Execute the child yourself")
     assert "sub-agent" not in alone
-    one = foreach_instruction("@task", True, 1, 3)
+    one = instruction("@task", True, 1, 3)
     assert one.startswith("Give the child to a sub-agent, with its `prompt`")
     assert "3 more will be listed here as this one ends." in one
-    assert foreach_instruction("@fixer", False, 4, 0).startswith(
+    assert instruction("@fixer", False, 4).startswith(
         "Give each of the 4 children to the agent @fixer, in parallel"
     )
+    assert "working on it (`worked_on`): leave it alone" in instruction("@task", False, 1, busy=1)
+    assert "working on 2 of them (`worked_on`): leave these alone" in instruction("@task", False, 4, busy=2)

@@ -20,20 +20,18 @@ def test_a_start_brings_the_first_action_and_the_call_that_answers_it(box: Box) 
             "step_id": "build",
             "type": "shell",
             "parameters": {"command": "make", "timeout": 30},
-            "instruction": "Run this command and submit its stdout, stderr and exit_code.",
+            "instruction": "Run this command; submit the result.",
             "result_schema": {
                 "type": "object",
                 "properties": {
                     "stdout": {"type": "string"},
                     "stderr": {"type": "string"},
                     "exit_code": {"type": "integer"},
-                    "duration": {"type": "number"},
-                    "timed_out": {"type": "boolean"},
                 },
-                "required": ["stdout", "stderr", "exit_code"],
+                "required": ["stdout", "exit_code"],
             },
         },
-        "next": f'submit_result(workflow_id="{run}", step_id="build", result=<as described by the action>)',
+        "next": f'submit_result(workflow_id="{run}", step_id="build", result=...)',
     }
     assert list(reply)[-1] == "next"
 
@@ -87,6 +85,90 @@ def test_several_pending_actions_come_as_a_list(box: Box) -> None:
     assert 'step_id=<each of "a", "b", in any order>' in reply["next"]
     reply = service.submit(reply["workflow_id"], "b", OK)
     assert step_ids(reply) == ["a"]
+    assert reply["new"] == []
+
+
+def test_a_submit_says_which_actions_are_new_where_others_were_pending(box: Box) -> None:
+    text = steps(
+        "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x}, {id: c, type: shell, command: z}],"
+        " y: [{id: b, type: shell, command: y}]}}",
+        "{id: last, type: shell, command: z}",
+    )
+    service = box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    reply = service.submit(run, "a", OK)
+    assert (step_ids(reply), reply["new"]) == (["b", "c"], ["c"])
+    assert list(reply)[-1] == "next"
+    # Whoever looks, or repeats an answer, may have seen none of them.
+    assert "new" not in service.status(run)
+    assert "new" not in service.submit(run, "a", OK)
+    service.submit(run, "b", OK)
+    assert "new" not in service.submit(run, "c", OK)
+
+
+def test_results_are_asked_for_what_the_workflow_reads_and_no_more(box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: x, output_to: a}",
+        "{id: b, type: delegate, instructions: think, output_to: b}",
+        "{id: r, type: return, needs_state: [a, b], value: ['{{ state.a.duration | default(0) }}',"
+        " '{{ state.b.response }}']}",
+    )
+    service = box.compile(text).service
+    reply = service.start("w")
+    assert list(reply["action"]["result_schema"]["properties"]) == [
+        "stdout",
+        "stderr",
+        "exit_code",
+        "duration",
+    ]
+    run = reply["workflow_id"]
+    action = service.submit(run, "a", {**OK, "duration": 3, "timed_out": False})["action"]
+    assert list(action["result_schema"]["properties"]) == ["response"]
+    assert action["parameters"] == {"instructions": "think", "timeout": 300}
+    # What was not asked for is accepted all the same, and checked.
+    with pytest.raises(RefusedError, match="tokens_used"):
+        service.submit(run, "b", {"response": "x", "tokens_used": "many"})
+    assert service.submit(run, "b", {"response": "x", "tokens_used": 7})["result"] == [3, "x"]
+
+
+def test_a_result_schema_of_the_workflow_is_shown_as_it_is_written(box: Box) -> None:
+    schema = "{type: object, properties: {duration: {type: number}}}"
+    text = steps(f"{{id: a, type: mcp_call, tool: t, parameters: {{}}, result_schema: {schema}}}")
+    action = box.compile(text).service.start("w")["action"]
+    assert list(action["result_schema"]["properties"]) == ["duration"]
+
+
+def test_a_command_s_folder_and_variables_are_named_in_its_instruction(box: Box) -> None:
+    def instruction(more: str) -> str:
+        text = steps(f"{{id: a, type: shell, command: make{more}}}")
+        return str(box.compile(text).service.start("w")["action"]["instruction"])
+
+    assert instruction(", working_dir: api") == (
+        "Run this command in the folder `working_dir`; submit the result."
+    )
+    assert (
+        instruction(", env: {CI: '1'}")
+        == "Run this command with the variables in `env` set; submit the result."
+    )
+    assert instruction(", working_dir: api, env: {CI: '1'}") == (
+        "Run this command in the folder `working_dir` with the variables in `env` set; submit the result."
+    )
+    assert instruction(", env: {}") == "Run this command; submit the result."
+
+
+def test_a_result_without_stderr_is_accepted_and_later_steps_read_an_empty_one(box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: x, output_to: a}",
+        "{id: r, type: return, needs_state: [a], value: '{{ state.a }}'}",
+    )
+    service = box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    merged = {"stdout": "out and err", "exit_code": 1}
+    assert service.submit(run, "a", merged)["result"] == {**merged, "stderr": ""}
+    # The same again is the same, and the history has it as it was submitted.
+    assert service.submit(run, "a", merged)["repeated"] is True
+    [event] = [one for one in service.history(run)["events"] if one["event"] == "submitted"]
+    assert event["result"] == merged
 
 
 def test_what_goes_on_by_itself_is_not_among_the_steps_to_submit(box: Box) -> None:
@@ -101,13 +183,10 @@ def test_what_goes_on_by_itself_is_not_among_the_steps_to_submit(box: Box) -> No
     service = box.compile(text).service
     reply = service.start("w")
     run = reply["workflow_id"]
-    assert (
-        reply["next"]
-        == f'submit_result(workflow_id="{run}", step_id="a", result=<as described by the action>)'
-    )
+    assert reply["next"] == f'submit_result(workflow_id="{run}", step_id="a", result=...)'
     reply = service.submit(run, "a", OK)
     [child] = reply["actions"][1]["parameters"]["children"]
-    assert reply["next"] == f'get_next_step(workflow_id="{child["workflow_id"]}")'
+    assert reply["next"] == f'get_workflow_status(workflow_id="{child["workflow_id"]}")'
     service.submit(child["workflow_id"], "s", OK)
     reply = service.next_step(run)
     first = reply["actions"][1]["parameters"]["resume_at"]

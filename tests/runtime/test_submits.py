@@ -79,7 +79,7 @@ def test_another_answer_to_an_answered_visit_is_refused_with_what_is_pending(ser
     assert caught.value.code == "answered"
     assert str(caught.value) == (
         "`build` has already been answered with a different result, which is kept. Pending: `test`. "
-        f'Next: submit_result(workflow_id="{run}", step_id="test", result=<as described by the action>)'
+        f'Next: submit_result(workflow_id="{run}", step_id="test", result=...)'
     )
     assert seen(service, run) == before
 

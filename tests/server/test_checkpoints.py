@@ -102,9 +102,9 @@ tasks:
     reply = agent.call("execute_inline_workflow", yaml=text)
     child = reply["action"]["parameters"]["children"][0]["workflow_id"]
     assert "is a child run" in agent.refusal("delete_checkpoint", checkpoint_id=f"{child}:1")
-    assert agent.call("get_next_step", workflow_id=child)["action"]["step_id"] == "look"
     now = agent.call("get_workflow_status", workflow_id=reply["workflow_id"])
     assert now["action"] == reply["action"]
+    assert agent.call("get_workflow_status", workflow_id=child)["action"]["step_id"] == "look"
 
 
 def test_cleaning_up_erases_what_has_ended_and_nothing_else(place: Place) -> None:

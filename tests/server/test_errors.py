@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS
 
 from tests.server.driver import SHELL_OK, Agent
 
@@ -50,6 +55,70 @@ def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_w
     )
 
 
+def pending_in(told: str) -> dict[str, Any]:
+    """The pending actions that a refusal shows."""
+    _, _, shown = told.partition("\nPending now: ")
+    found: dict[str, Any] = json.loads(shown)
+    return found
+
+
+def test_an_agent_that_lost_its_context_can_go_on_from_any_refusal_alone(agent: Agent) -> None:
+    run = start(agent)
+    agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
+    whole = agent.call("get_workflow_status", workflow_id=run)["action"]
+    for wrong in (
+        {"step_id": "look-up", "result": {**SHELL_OK, "exit_code": 7}},
+        {"step_id": "return-sent", "result": 1},
+        {"step_id": "nonsense", "result": 1},
+        {"step_id": "not/an id", "result": 1},
+        {"step_id": "say-hello", "result": "x" * 300_000},
+        {"step_id": "say-hello"},
+        {"result": 1, "step": "say-hello"},
+    ):
+        for tool in ("submit_result", "submit_step_result"):
+            assert pending_in(agent.refusal(tool, workflow_id=run, **wrong)) == {"action": whole}, wrong
+    done = agent.call("submit_result", workflow_id=run, step_id=whole["step_id"], result={"id": 1})
+    assert done["status"] == "completed"
+    assert "Pending now" not in agent.refusal("submit_result", workflow_id=run, step_id="nonsense", result=1)
+
+
+def test_a_refusal_shows_every_action_of_parallel_steps(agent: Agent) -> None:
+    run = str(agent.call("start_workflow", workflow="side-by-side")["workflow_id"])
+    whole = agent.call("get_workflow_status", workflow_id=run)["actions"]
+    told = agent.refusal("submit_result", workflow_id=run, step_id="run-lint", result={"stdout": 3})
+    assert pending_in(told) == {"actions": whole}
+    assert "the step fails. Pending: `run-lint`, `run-test`. Next: submit_result(" in told
+
+
+def test_actions_too_large_for_a_refusal_are_left_to_the_one_call_that_shows_them(agent: Agent) -> None:
+    run = str(agent.call("start_workflow", workflow="keep")["workflow_id"])
+    agent.call("submit_result", workflow_id=run, step_id="fetch", result={"response": "x" * 20_000})
+    told = agent.refusal("submit_result", workflow_id=run, step_id="nonsense", result=1)
+    assert told.endswith(
+        f'Next: get_workflow_status(workflow_id="{run}"), which shows the pending actions whole'
+    )
+    assert told.count("(workflow_id=") == 1
+    assert len(told) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call"),
+    [
+        ({"workflow": "gret"}, "list_workflows()"),
+        ({"workflow": "not a name"}, "list_workflows()"),
+        ({"workflow": "greet"}, 'get_workflow_info(workflow="greet")'),
+        ({"workflow": "greet", "inputs": {"name": 3}}, 'get_workflow_info(workflow="greet")'),
+        ({"workflow": "greet", "inputs": [1]}, "start_workflow(workflow=..., [inputs=...]"),
+        ({"inputs": {}}, "start_workflow(workflow=..., [inputs=...]"),
+        ({"workflow": "greet", "response_format": "long"}, "list_workflows()"),
+    ],
+)
+def test_every_refusal_to_start_a_workflow_names_the_next_call(
+    agent: Agent, arguments: dict[str, Any], call: str
+) -> None:
+    assert f"Next: {call}" in agent.refusal("start_workflow", **arguments)
+
+
 def test_a_result_that_does_not_fit_is_refused_and_the_step_stays_pending(agent: Agent) -> None:
     run = start(agent)
     told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result={"stdout": "x"})
@@ -90,9 +159,12 @@ def test_inputs_that_a_model_sent_as_json_text_are_read(agent: Agent) -> None:
     assert "must be an object" in agent.refusal("start_workflow", workflow="greet", inputs="{nonsense")
 
 
-def test_an_unknown_tool_is_refused_with_those_that_there_are(agent: Agent) -> None:
-    told = agent.refusal("start_workflows")
-    assert "there is no tool `start_workflows` here. Next: one of start_workflow, submit_result" in told
+def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_those_that_there_are(agent: Agent) -> None:
+    with pytest.raises(
+        MCPError, match=r"Unknown tool: start_workflows\. The tools of wfc are start_workflow, "
+    ) as caught:
+        agent.call("start_workflows")
+    assert caught.value.error.code == INVALID_PARAMS
 
 
 def test_a_failed_run_says_which_step_failed_why_and_where_it_stands(agent: Agent) -> None:

@@ -41,7 +41,9 @@ def test_a_secret_reaches_the_action_and_nothing_that_is_shown_or_logged(place: 
             agent.call("state_dependencies", workflow_id=run, field="code"),
             agent.refusal("resume_workflow", checkpoint_id=f"{run}:4", response=CODE),
             agent.refusal("start_log_in", token=[TOKEN]),
-            agent.refusal("submit_result", workflow_id=run, step_id="code", result={"input": "another"}),
+            agent.refusal(
+                "submit_result", workflow_id=run, step_id="code", result={"input": "another"}
+            ).partition("Pending now: ")[0],
             agent.log,
         ]
         for command in (

@@ -18,7 +18,7 @@ from tests.runtime.support import OK, Box, steps
 from wfc_runtime.machine import values
 from wfc_runtime.server import handlers
 from wfc_runtime.server.changes import Changes
-from wfc_runtime.server.context import Options, ServerContext
+from wfc_runtime.server.context import Options, ServerContext, Sessions
 from wfc_runtime.server.tools import RequestContext
 from wfc_runtime.service.sqlite import work
 
@@ -36,7 +36,7 @@ class Server:
     """The handlers of a server in this process, without a transport."""
 
     def __init__(self, box: Box) -> None:
-        context = SimpleNamespace(service=box.service, registry=box.service.registry)
+        context = SimpleNamespace(service=box.service, registry=box.service.registry, sessions=Sessions())
         options = Options(state=box.state, generated=box.generated)
         changes = Changes(options)
         self._handlers = handlers.ToolHandlers(cast(ServerContext, context), options, changes)

@@ -10,7 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime import results
-from wfc_runtime.contract import HUMAN_KINDS, Json
+from wfc_runtime.contract import DEFAULTS, HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.instructions import instruction_for
 from wfc_runtime.machine.events import Submit
@@ -289,14 +289,14 @@ class Ask(Effect):
         pending = run.snapshot.pending[visit]
         try:
             quoted = self.writes not in run.structure.secrets
-            problems = results.problems(result, self.schema(pending), quoted)
+            problems = results.problems(result, self._accepted_schema(run, pending), quoted)
         except results.UnusableSchemaError as error:
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
             return
         if not problems:
             failure = _failed_command(result, quoted) if self.fails_on_exit else None
             if failure is None:
-                run.complete(visit, result, "submit")
+                run.complete(visit, self._completed(result), "submit")
             else:
                 run.fail(pending.state, failure)
             return
@@ -325,6 +325,21 @@ class Ask(Effect):
                 StepError("result_misfit", f"no result matched the result_schema: {reason}"),
                 retry=False,
             )
+
+    def _accepted_schema(self, run: Run, pending: Pending) -> Json:
+        schema = self.schema(pending)
+        missing = self._defaults if run.limits.grace_seconds is not None else {}
+        # An execution that an earlier version started is replayed under its rules: nothing could be left out.
+        return {**schema, "required": [*schema["required"], *missing]} if missing else schema
+
+    @property
+    def _defaults(self) -> Mapping[str, Json]:
+        return DEFAULTS.get(self.result, {}) if isinstance(self.result, type) else {}
+
+    def _completed(self, result: Json) -> Json:
+        """The result with the parts that may be left out; the same object if nothing is missing."""
+        missing = {name: value for name, value in self._defaults.items() if name not in result}
+        return {**result, **missing} if missing else result
 
     def interrupted(self, run: Run, visit: str, since: float) -> None:
         """Fail the step if the author defined a retry or recovery. Otherwise the agent must find out what was done."""

@@ -12,7 +12,7 @@ from mcp.server.lowlevel.server import Server
 from wfc_runtime.errors import StoreError
 from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
-from wfc_runtime.server.guide import INSTRUCTIONS, PromptHandlers
+from wfc_runtime.server.guide import PromptHandlers, instructions
 from wfc_runtime.server.handlers import ToolHandlers
 from wfc_runtime.server.resources import ResourceHandlers
 from wfc_runtime.version import __version__
@@ -64,11 +64,10 @@ _KEPT_SECONDS = 30 * 24 * 3600.0
 """How long a user may take to answer a form."""
 
 
-def build_server(context: ServerContext, options: Options) -> Server[Any]:
-    changes = Changes(options)
+def build_server(context: ServerContext, options: Options, changes: Changes) -> Server[Any]:
     tools, prompts, resources = (
         ToolHandlers(context, options, changes),
-        PromptHandlers(context),
+        PromptHandlers(context, changes),
         ResourceHandlers(context),
     )
     server: Server[Any] = Server(
@@ -76,7 +75,7 @@ def build_server(context: ServerContext, options: Options) -> Server[Any]:
         version=__version__,
         title="wfc workflows",
         description="Durable agent workflows, one action at a time.",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(options),
         on_list_tools=tools.list_tools,
         on_call_tool=tools.call_tool,
         on_list_prompts=prompts.list_prompts,

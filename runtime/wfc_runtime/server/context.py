@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import RLock, Thread
+from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING
 
 from wfc_runtime.errors import WfcError
@@ -75,6 +77,31 @@ class Options:
     """For a worker behind a front: the files and folders that its lists depend on; they are reported to the front."""
 
 
+# Sessions.
+
+_MOST_RUNS = 1_000
+
+
+class Sessions:
+    """Which session asked for, or answered, each run last. It only informs: other processes have sessions of their own,
+    and a new process knows none."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, run: str, session: str) -> None:
+        with self._lock:
+            self._last[run] = (session, time.time())
+            self._last.move_to_end(run)
+            if len(self._last) > _MOST_RUNS:
+                self._last.popitem(last=False)
+
+    def last(self, run: str) -> tuple[str, float] | None:
+        with self._lock:
+            return self._last.get(run)
+
+
 # The service and the workflows are opened by the first call that needs them: loading them takes longer than everything
 # else between the start of the process and its first reply, so nothing is imported earlier.
 
@@ -84,6 +111,7 @@ class ServerContext:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.sessions = Sessions()
         self._lock = RLock()
         self._registry: Registry | None = None
         self._service: Service | None = None

@@ -216,6 +216,8 @@ class Elicitation:
     def _with_answered(self, reply: Reply) -> Reply:
         if not self.answered:
             return reply
+        # What the answers before the last one made pending is new to the agent, too.
+        reply.pop("new", None)
         following = reply.pop("next")
         return {**reply, "answered_by_person": self.answered, "next": following}
 

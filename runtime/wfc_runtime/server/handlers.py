@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar, TypeVarTuple
 
 import anyio
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     InputRequiredResult,
@@ -16,15 +18,31 @@ from mcp_types import (
 )
 from mcp_types import Tool as ToolEntry
 
-from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.errors import WfcError
 from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.elicitation import Elicitation, can_ask
 from wfc_runtime.server.front_messages import KEYED
-from wfc_runtime.server.replies import by_reference, to_error, to_failure, to_result
-from wfc_runtime.server.tools import AnyTool, Call, Hints, RequestContext, actor_of, in_thread, key_of
+from wfc_runtime.server.replies import (
+    brief,
+    by_reference,
+    replace_surrogates,
+    to_error,
+    to_failure,
+    to_result,
+)
+from wfc_runtime.server.tools import (
+    AnyTool,
+    Call,
+    Hints,
+    RequestContext,
+    actor_of,
+    in_thread,
+    key_of,
+    session_of,
+)
 from wfc_runtime.server.toolsets import load_tools
-from wfc_runtime.service import Reply
+from wfc_runtime.service import Reply, actions_of
 
 # Progress notifications while a client waits for its reply.
 
@@ -77,6 +95,7 @@ class ToolHandlers:
         self._tools = load_tools(options.toolsets)
 
     async def list_tools(self, ctx: RequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
+        self._changes.meet(ctx)
         tools = {**self._tools, **(await in_thread(self._typed_tools))}
         return ListToolsResult(tools=[to_entry(tool) for tool in tools.values()])
 
@@ -84,7 +103,7 @@ class ToolHandlers:
         self, ctx: RequestContext, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         try:
-            call = Call(self._context, actor_of(ctx), key_of(ctx))
+            call = Call(self._context, actor_of(ctx), session_of(ctx), key_of(ctx))
             elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
             reply: Reply | InputRequiredResult
             hints = _RESUMED
@@ -104,18 +123,33 @@ class ToolHandlers:
                 await self._changes.notify(ctx, hints, {})
                 return reply
             await self._changes.notify(ctx, hints, reply)
-            return to_result(by_reference(reply), ctx.protocol_version)
+            return to_result(by_reference(brief(reply)), ctx.protocol_version)
+        except MCPError:
+            raise
         except WfcError as error:
-            return to_error(params.name, error)
+            return to_error(params.name, error, await self._pending(params))
         except Exception as error:
             return to_failure(params.name, error)
 
     async def _find(self, name: str) -> AnyTool:
         tool = self._tools.get(name) or (await in_thread(self._typed_tools)).get(name)
         if tool is None:
-            hint = f"Next: one of {', '.join(self._tools)}."
-            raise NotFoundError("unknown_tool", f"there is no tool `{name[:100]}` here", hint)
+            names = ", ".join(self._tools)
+            message = replace_surrogates(f"Unknown tool: {name[:100]}. The tools of wfc are {names}.")
+            raise MCPError(code=INVALID_PARAMS, message=message)
         return tool
+
+    async def _pending(self, params: CallToolRequestParams) -> Reply | None:
+        """What the run waits for that a refused call was meant to change; None if there is nothing."""
+        run, tool = (params.arguments or {}).get("workflow_id"), self._tools.get(params.name)
+        if not isinstance(run, str) or tool is None or tool.hints.reads:
+            return None
+        try:
+            reply = await in_thread(self._context.service.next_step, run)
+        except WfcError:
+            # The refusal itself says why.
+            return None
+        return reply if actions_of(reply) else None
 
     def _typed_tools(self) -> Mapping[str, AnyTool]:
         if not self._options.typed_tools:

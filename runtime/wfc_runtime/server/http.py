@@ -22,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from wfc_runtime.errors import RequestError
 from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server, load_secret
+from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 
 # Requests must arrive completely within seconds: a client that sends one byte now and then must not keep a
@@ -153,7 +154,7 @@ def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
         allowed_origins=[f"http://{HOST}:*", "http://localhost:*"],
     )
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
-    server = build_server(context, options)
+    server = build_server(context, options, Changes(options))
     return server.streamable_http_app(
         host=HOST, transport_security=security, max_request_body_size=_MOST_BYTES
     )

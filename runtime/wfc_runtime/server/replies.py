@@ -11,7 +11,7 @@ from urllib.parse import quote
 from mcp_types import CallToolResult, TextContent
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RefusedError, RequestError, WfcError, without_words
+from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError, without_words
 from wfc_runtime.server.tools import Call
 from wfc_runtime.service import Reply, Service, actions_of
 
@@ -43,23 +43,76 @@ def without_surrogates(value: Json) -> Json:
     return value
 
 
-# Tool results: either structured content or text, so that a model does not read the same reply twice.
+# Tool results: the reply as structured content and, with the same words, as text. Clients that know structured content
+# hand one of the two to the model; the others know only text. docs/mcp-tools.md names them.
 
 _STRUCTURED_SINCE = "2025-06-18"
 _LONGEST_NAME = 100
+_LONGEST_REFUSAL = 8_000
+"""Characters of pending actions in a refusal."""
 _log = logging.getLogger(__name__)
 
 
 def to_result(reply: Reply, protocol: str) -> CallToolResult:
-    """Structured content only; text only for clients of older protocols."""
-    if protocol >= _STRUCTURED_SINCE:
-        return CallToolResult(content=[], structured_content=reply)
-    return CallToolResult(content=[_text(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))])
+    """Text and structured content; text only for clients of older protocols."""
+    structured = reply if protocol >= _STRUCTURED_SINCE else None
+    return CallToolResult(content=[_text(as_text(reply))], structured_content=structured)
 
 
-def to_error(tool: str, error: WfcError) -> CallToolResult:
-    """An error result: what failed, why, and what to call next."""
-    return _error(f"{tool[:_LONGEST_NAME]}: {error}")
+def to_error(tool: str, error: WfcError, now: Reply | None = None) -> CallToolResult:
+    """An error result: what failed, why, and what to call next; with `now`, also everything that the run waits for.
+
+    An agent that has lost its context, or never had it, must be able to go on from the refusal alone.
+    """
+    said = f"{tool[:_LONGEST_NAME]}: {error}"
+    if now is None:
+        return _error(said)
+    pending = as_text({key: now[key] for key in ("action", "actions") if key in now})
+    if len(pending) <= _LONGEST_REFUSAL:
+        return _error(f"{said}\nPending now: {pending}")
+    look = f'get_workflow_status(workflow_id="{now["workflow_id"]}"), which shows the pending actions whole'
+    return _error(f"{tool[:_LONGEST_NAME]}: {WfcError(error.code, error.message, error.hint, look)}")
+
+
+def with_sessions(call: Call, reply: Reply) -> Reply:
+    """The reply to a session that asks for a run or answers it, with what this server knows of others that do."""
+    from wfc_runtime.service.replies import THIS_SESSION, Worker, with_workers, worker
+
+    sessions = call.context.sessions
+    sessions.note(reply["workflow_id"], call.session)
+    if not any("children" in action["parameters"] for action in actions_of(reply)):
+        return reply
+
+    def session_at(run: str) -> Worker | None:
+        found = sessions.last(run)
+        return found and worker(THIS_SESSION if found[0] == call.session else found[0], found[1])
+
+    return with_workers(reply, session_at)
+
+
+def with_call_before_start(error: WfcError, workflow: str) -> WfcError:
+    """A refusal to start a workflow, with the call that helps."""
+    match error:
+        case WfcError(next_call=call) if call:
+            return error
+        case StoreError():
+            call = "list_runs(), after the person has seen to this"
+        case WfcError(code="invalid_inputs"):
+            call = f'get_workflow_info(workflow="{workflow}"), which has the schema of the inputs'
+        case _:
+            call = "list_workflows(), which shows the workflows that can be started"
+    return WfcError(error.code, error.message, error.hint, call)
+
+
+def brief(reply: Reply) -> Reply:
+    """A reply to a submit without repetition: the actions that it made pending, and the others by their step_id."""
+    if "new" not in reply:
+        return reply
+    new = [action for action in actions_of(reply) if action["step_id"] in reply["new"]]
+    shown: Reply = {"action": new[0]} if len(new) == 1 else {"actions": new} if new else {}
+    others = [action["step_id"] for action in actions_of(reply) if action not in new]
+    kept = {key: value for key, value in reply.items() if key not in ("action", "actions", "new", "next")}
+    return {**kept, **shown, "still_pending": others, "next": reply["next"]}
 
 
 def to_failure(tool: str, error: Exception) -> CallToolResult:
@@ -84,7 +137,6 @@ def _text(text: str) -> TextContent:
 _LONGEST_REPLY = 40_000
 _LONGEST_VALUE = 2_000
 _BEGINNING = 1_000
-_LONGEST_ITEM = 200
 
 
 def by_reference(reply: Reply) -> Reply:
@@ -99,9 +151,7 @@ def by_reference(reply: Reply) -> Reply:
         reply = without_surrogates(reply)
     if len(text) <= _LONGEST_REPLY:
         return reply
-    for action in actions_of(reply):
-        _shorten_children(action["parameters"])
-    size = _length(reply)
+    size = len(text)
     for holder, key, uri in sorted(_holders(reply), key=lambda one: -_length(one[0][one[1]])):
         length = _length(holder[key])
         if size <= _LONGEST_REPLY or length <= _LONGEST_VALUE:
@@ -121,24 +171,6 @@ def beginning(value: Json) -> Json:
         "characters": length,
         "begins": (value if isinstance(value, str) else as_text(value))[:_BEGINNING],
     }
-
-
-def _shorten_children(parameters: dict[str, Any]) -> None:
-    """Shorten the prompts and items of children: with a hundred of them, full rules for each would not fit."""
-    for child in parameters.get("children", ()):
-        if "prompt" in child:
-            child["prompt"] = _short_prompt(child["workflow_id"], parameters["task"])
-        if "item" in child and _length(child["item"]) > _LONGEST_ITEM:
-            child["item"] = f"{as_text(child['item'])[:_LONGEST_ITEM]}..."
-
-
-def _short_prompt(run: str, task: str) -> str:
-    """The rules of a child prompt in one sentence, for replies with many children."""
-    return (
-        f'Execute the task {task}: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
-        "its step_id and a result as result_schema says; the reply has the next action. Stop when status is "
-        "completed, failed or cancelled."
-    )
 
 
 def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:

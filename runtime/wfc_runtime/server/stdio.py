@@ -20,6 +20,7 @@ from mcp.server.stdio import stdio_server
 from wfc_runtime.contract import Json
 from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server
+from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.front_messages import SOURCES
 from wfc_runtime.server.tools import in_thread
@@ -176,12 +177,15 @@ def serve_stdio(options: Options) -> None:
 
 
 async def _serve(context: ServerContext, options: Options) -> None:
-    server = build_server(context, options)
+    changes = Changes(options)
+    server = build_server(context, options, changes)
     pipes = await open_pipes()
     if options.sources is not None and pipes[1] is not None:
         # Sent before any of them is read: a later change is then detected as a change.
         paths = [str(path.absolute()) for path in options.sources]
         said = {"jsonrpc": "2.0", "method": SOURCES, "params": {"paths": paths}}
         await pipes[1].write(json.dumps(said) + "\n")
-    async with stdio_server(*pipes) as (incoming, outgoing):
+    async with stdio_server(*pipes) as (incoming, outgoing), anyio.create_task_group() as group:
+        group.start_soon(changes.watch)
         await server.run(incoming, outgoing, server.create_initialization_options(_NOTIFICATIONS))
+        group.cancel_scope.cancel()

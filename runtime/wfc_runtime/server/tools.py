@@ -33,11 +33,14 @@ _LONGEST_KEY = 200
 
 
 def actor_of(ctx: RequestContext) -> str:
-    """The tool use if the client names it, else the session, else the client and this process."""
+    """The tool use if the client names it, else the session."""
     meta: dict[str, Any] = {**(ctx.meta or {})}
     tool_use = meta.get(_TOOL_USE)
-    if isinstance(tool_use, str) and tool_use:
-        return tool_use
+    return tool_use if isinstance(tool_use, str) and tool_use else session_of(ctx)
+
+
+def session_of(ctx: RequestContext) -> str:
+    """The session if there is one, else the client and this process."""
     headers = getattr(ctx.request, "headers", {})
     session = headers.get("mcp-session-id")
     if session:
@@ -101,6 +104,7 @@ class Call:
 
     context: ServerContext
     actor: str | None
+    session: str = ""
     key: str | None = None
     """Calls with the same key start only one run: a front repeats a call if its worker died."""
 
@@ -193,7 +197,7 @@ class Tool:
             if not (value is None and optional) and not _is_kind(checked[name], kind):
                 problems.append(f"`{name}` must be {_WORDS[str(kind)]}")
         if problems:
-            raise RequestError("invalid_arguments", "; ".join(problems), f"Next: {self.usage}")
+            raise RequestError("invalid_arguments", "; ".join(problems), next_call=self.usage)
         return {name: value for name, value in checked.items() if value is not None or name == "result"}
 
     @property

@@ -12,7 +12,7 @@ from statemachine import State
 
 from wfc_runtime.claude_code import find_missing
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, guess
+from wfc_runtime.errors import NotFoundError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
@@ -20,6 +20,7 @@ from wfc_runtime.machine.interpreter import Condition, structure_of
 from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.context import ServerContext
+from wfc_runtime.server.replies import with_call_before_start
 from wfc_runtime.server.tools import Call, Hints
 from wfc_runtime.service import Reply
 
@@ -209,8 +210,11 @@ class TypedTool:
 
     def run(self, call: Call, given: Mapping[str, Json]) -> Reply:
         name = self.module.workflow.name
-        reply = call.context.service.start(name, dict(given), actor=call.actor, key=call.key)
-        return with_missing(call.context, name, reply)
+        try:
+            reply = call.context.service.start(name, dict(given), actor=call.actor, key=call.key)
+            return with_missing(call.context, name, reply)
+        except WfcError as error:
+            raise with_call_before_start(error, name) from error
 
 
 def typed_tools(registry: Registry) -> dict[str, TypedTool]:

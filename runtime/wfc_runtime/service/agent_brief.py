@@ -14,7 +14,6 @@ from wfc_runtime.machine import Ask, Assign, Machine, Return, Spawn, State, Work
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
 from wfc_runtime.machine.interpreter import Condition
-from wfc_runtime.service.replies import as_data
 
 _SHORTEST = 300
 
@@ -72,6 +71,12 @@ def _result_schema(task: AnyMachine) -> Json:
     if not values or not all(isinstance(value, dict) for value in values):
         return None
     return {"type": "object", "required": [key for key in values[0] if all(key in value for value in values)]}
+
+
+def as_data(tag: str, value: Json) -> str:
+    """An untrusted value inside a tag. `<` is escaped, so that nothing inside can close the tag."""
+    text = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+    return f"<{tag}>{text}</{tag}>"
 
 
 def brief_text(name: str, task: AnyMachine, inputs: dict[str, Json], scope: dict[str, Json]) -> str:

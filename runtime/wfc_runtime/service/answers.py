@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
-from wfc_runtime.contract import HUMAN_KINDS, Json
+from wfc_runtime.contract import BOOKKEEPING, HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Delay
@@ -44,7 +46,15 @@ def reply_to(run: RunInMemory, at: float, claimed: Mapping[str, float] = _NOBODY
 def subject_of(run: RunInMemory) -> Subject:
     row = run.row
     advice = run.module.workflow.on_failure
-    return Subject(row.id, row.agent, row.visit is not None, _place_of_failure(run), advice)
+    place = _place_of_failure(run)
+    reads = _bookkeeping_in(run.module.text)
+    return Subject(row.id, row.agent, row.visit is not None, place, advice, reads)
+
+
+@lru_cache(maxsize=64)
+def _bookkeeping_in(module: str) -> frozenset[str]:
+    """The parts of results that are only bookkeeping, and that some expression of the module names."""
+    return frozenset(name for name in BOOKKEEPING if re.search(rf"\b{name}\b", module))
 
 
 def _place_of_failure(run: RunInMemory) -> str:
@@ -136,4 +146,14 @@ def with_next_call(run: RunInMemory, refused: RefusedError, reply: Reply) -> Ref
         if following.startswith("nothing: the run is"):
             following = f'get_workflow_status(workflow_id="{run.row.id}"), which shows how it ended'
     hint = f"{refused.hint} {waiting}".strip()
-    return RefusedError(refused.code, refused.message, f"{hint} Next: {following}".strip())
+    return RefusedError(refused.code, refused.message, hint, following)
+
+
+def with_new(reply: Reply, before: Collection[str]) -> Reply:
+    """The reply to a submit, with the visits that it made pending as `new`, if others were pending already."""
+    actions = [action["step_id"] for action in actions_of(reply)]
+    new = [visit for visit in actions if visit not in before]
+    if len(new) == len(actions):
+        return reply
+    following = reply.pop("next")
+    return {**reply, "new": new, "next": following}

@@ -235,6 +235,15 @@ class Queries:
     def children(self, key: int) -> list[RunRow]:
         return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
 
+    def last_answers(self, key: int) -> list[tuple[str, str | None, float]]:
+        """The open children of a run that have been answered: their id, who answered last, and when."""
+        sql = (
+            "SELECT runs.id, history.actor, history.at FROM runs JOIN history ON history.run = runs.key "
+            "AND history.seq = (SELECT MAX(seq) FROM history WHERE run = runs.key AND kind = 'submitted') "
+            "WHERE runs.parent = ? AND runs.status = 'running' AND runs.version > 1"
+        )
+        return [(run, actor, at) for run, actor, at in self._fetch(sql, key)]
+
     def open_family(self, root: int) -> list[RunRow]:
         """The runs in progress of a family, parents first."""
         return self._rows(f"SELECT {_RUN} FROM runs WHERE root = ? AND status = 'running' ORDER BY key", root)

@@ -24,7 +24,7 @@ def test_a_machine_stops_at_its_first_action_and_asks_for_it() -> None:
     assert run.pending == ["build"]
     action = run.action("build")
     assert (action.type, action.parameters) == ("shell", {"command": "make", "timeout": 30})
-    assert action.result_schema["required"] == ["stdout", "stderr", "exit_code"]
+    assert action.result_schema["required"] == ["stdout", "exit_code"]
 
 
 def test_a_result_is_kept_and_the_next_action_is_rendered_with_it() -> None:

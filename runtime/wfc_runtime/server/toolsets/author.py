@@ -50,7 +50,7 @@ def execute_inline_workflow(
         raise RequestError(
             "invalid_workflow",
             f"the workflow has errors: {'; '.join(errors)}",
-            "Next: validate_workflow_yaml(yaml=...)",
+            next_call="validate_workflow_yaml(yaml=...)",
         )
     from wfc_runtime.header import read_header
 

@@ -128,7 +128,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
         raise RefusedError(
             "checkpoint_passed",
             f"run {run} has continued since {checkpoint_id}",
-            f'Next: resume_workflow(checkpoint_id="{run}:{latest}", response=...)',
+            next_call=f'resume_workflow(checkpoint_id="{run}:{latest}", response=...)',
         )
     reply = service.next_step(run)
     if not response:
@@ -138,7 +138,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
         raise RefusedError(
             "no_question",
             f"run {run} has no pending question that a text could answer",
-            f"Next: {reply['next']}",
+            next_call=reply["next"],
         )
     holder, action = asked
     answered = service.submit(holder, action["step_id"], _answer(action, response), actor=actor)

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.replies import check_format, read_text, submit_text, with_format
+from wfc_runtime.errors import WfcError
+from wfc_runtime.server.replies import (
+    check_format,
+    read_text,
+    submit_text,
+    with_call_before_start,
+    with_format,
+    with_sessions,
+)
 from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
@@ -16,10 +24,13 @@ def start_workflow(
     call to make when it is done. Continue until status is completed, failed or cancelled."""
     from wfc_runtime.server.workflows import with_missing
 
-    check_format(response_format)
-    service = call.context.service
-    reply = service.start(workflow, inputs, actor=call.actor, key=call.key)
-    return with_missing(call.context, workflow, with_format(service, reply, response_format))
+    try:
+        check_format(response_format)
+        service = call.context.service
+        reply = service.start(workflow, inputs, actor=call.actor, key=call.key)
+        return with_missing(call.context, workflow, with_format(service, reply, response_format))
+    except WfcError as error:
+        raise with_call_before_start(error, workflow) from error
 
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
@@ -28,27 +39,29 @@ def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> R
     stays pending."""
     read = read_text(result)
     if read is not None:
-        return submit_text(call, workflow_id, step_id, result, read)
-    return call.context.service.submit(workflow_id, step_id, result, actor=call.actor)
+        reply = submit_text(call, workflow_id, step_id, result, read)
+    else:
+        reply = call.context.service.submit(workflow_id, step_id, result, actor=call.actor)
+    return with_sessions(call, reply)
 
 
 def get_workflow_status(call: Call, workflow_id: str, response_format: str = "minimal") -> Reply:
-    """The status of a run and what it waits for. Call this after a lost connection, when a wait is over, and when
-    the sub-agents of a foreach have finished."""
+    """The status of a run and what it waits for, whole. Call this first for a child run (an item of a foreach, or a
+    called workflow), after a lost connection, when a wait is over, and when the sub-agents of a foreach have
+    finished."""
     check_format(response_format)
     service = call.context.service
-    return with_format(service, service.status(workflow_id), response_format)
+    reply = with_sessions(call, service.status(workflow_id))
+    return with_format(service, reply, response_format)
 
 
 def get_next_step(call: Call, workflow_id: str) -> Reply:
-    """For the agent that executes a child run (an item of a foreach, or a called workflow): its pending action. Do it,
-    then call submit_step_result."""
-    return call.context.service.next_step(workflow_id)
+    """Another name of get_workflow_status."""
+    return get_workflow_status(call, workflow_id)
 
 
 def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
-    """For the agent that executes a child run: report the result of its pending action and get the next one. The child
-    is done when status is completed, failed or cancelled."""
+    """Another name of submit_result."""
     return submit_result(call, workflow_id, step_id, result)
 
 
@@ -68,7 +81,8 @@ def get_workflow_info(call: Call, workflow: str) -> Reply:
 
 
 def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 20) -> Reply:
-    """Runs, newest first. Without a status: the open runs. This is how a new session finds the runs to continue."""
+    """Runs, newest first, with their inputs (shortened), their age and whom they wait for. Without a status: the open
+    runs. This is how a new session finds the runs to continue."""
     reply = call.context.service.runs(status, limit=limit, before=before or None)
     runs = reply["runs"]
     if "next" not in reply and runs and "pending" in runs[0]:

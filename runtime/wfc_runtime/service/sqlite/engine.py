@@ -48,7 +48,7 @@ from wfc_runtime.service.sqlite.unit_of_work import (
     pinned_module,
 )
 from wfc_runtime.service.sqlite.views import SqliteViews
-from wfc_runtime.service.sqlite.work import Work, nothing_served, reply_to, submit
+from wfc_runtime.service.sqlite.work import Work, looked_at, nothing_served, reply_to, submit
 from wfc_runtime.store import Changes, ConflictError, HistoryRow, Queries, RunRow, Store
 from wfc_runtime.trust import Trust
 
@@ -181,11 +181,11 @@ class SqliteService(SqliteViews, Service, Archive):
         return self._work(job, actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
-        return self._look(run, reply_to)
+        return self._look(run, looked_at)
 
     def status(self, run: str, *, masked: bool = False) -> Reply:
         def view(work: Work, loaded: LoadedRun) -> Reply:
-            reply = with_progress(reply_to(work, loaded), loaded.row, loaded.now)
+            reply = with_progress(looked_at(work, loaded), loaded.row, loaded.now)
             return displayed(loaded, reply) if masked else reply
 
         return self._look(run, view)

@@ -20,11 +20,12 @@ from wfc_runtime.service.answers import (
     is_over_wait,
     repeat_reply,
     shown_digest,
+    with_new,
     with_next_call,
 )
 from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.replies import STOPPED
+from wfc_runtime.service.replies import STOPPED, with_workers, worker
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
@@ -294,6 +295,7 @@ def submit(
     `more` is kept with the event. `shown` is the digest of what the person saw who answers.
     """
     loaded = work.unit.find(run)
+    before = loaded.now.pending
     try:
         # A pending visit has not been answered: only other visits have to be looked up.
         if step_id not in loaded.now.pending:
@@ -316,7 +318,7 @@ def submit(
         raise with_next_call(loaded, refused, reply_to(work, loaded)) from None
     if work.refusal is not None:
         return with_next_call(loaded, work.refusal, reply_to(work, loaded))
-    return reply_to(work, loaded)
+    return with_new(reply_to(work, loaded), before)
 
 
 def _checked_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> ClaimRow | None:
@@ -336,3 +338,17 @@ def reply_to(work: Work, loaded: LoadedRun) -> Reply:
     claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
     claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
     return answers.reply_to(loaded, work.at, claimed)
+
+
+def looked_at(work: Work, loaded: LoadedRun) -> Reply:
+    """The reply to a caller that only looks: it also shows who works on the run's children."""
+    reply = reply_to(work, loaded)
+    if not any(one.children for one in loaded.now.pending.values()):
+        return reply
+    found = work.queries.last_answers(loaded.row.key)
+    workers = {run: worker(actor, at) for run, actor, at in found}
+    for claim in work.unit.claims(loaded.row):
+        row = work.queries.run_of_key(claim.run)
+        if row is not None and row.parent == loaded.row.key:
+            workers[row.id] = worker("server", claim.at)
+    return with_workers(reply, workers.get)

@@ -13,8 +13,8 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
-from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.interface import Reply, actions_of
+from wfc_runtime.service.replies import Subject, Worker, cancelled_reply, with_workers, worker
 from wfc_runtime.service.temporal.children import NAME
 from wfc_runtime.service.temporal.codec import cancel_reason, from_error, keyring_of, read_cancel_reason
 from wfc_runtime.service.temporal.connection import translated
@@ -43,12 +43,27 @@ class Calls:
 
     # -- asking ----------------------------------------------------------------
 
-    async def look(self, run: str, progress: bool = False, masked: bool = False) -> Reply:
+    async def look(
+        self, run: str, progress: bool = False, masked: bool = False, workers: bool = True
+    ) -> Reply:
+        """What a run waits for; with `workers`, also who works on its children, each of which is asked."""
         found = await self.said(run, progress, masked)
         if not found.is_quiet or found.unsettled:
             await self._settle(run)
             found = await self.said(run, progress, masked)
-        return await self.reply(run, found)
+        reply = await self.reply(run, found)
+        listed = [one["parameters"].get("children", []) for one in actions_of(reply)] if workers else []
+        children = [child["workflow_id"] for one in listed for child in one]
+        answers = await asyncio.gather(*map(self._worker, children))
+        return with_workers(reply, dict(zip(children, answers, strict=True)).get) if children else reply
+
+    async def _worker(self, child: str) -> Worker | None:
+        """Who works on a child. None: nobody, or no worker of the task queue can say."""
+        try:
+            said = await self.rpc.query(child, "look", [self._time(), False], CallResult)
+        except (WfcError, ClosedError):
+            return None
+        return None if said.answered_at is None else worker(said.answered_by, said.answered_at)
 
     async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
@@ -163,7 +178,7 @@ class Calls:
                 return {**now, "repeated": True, "next": following}
             if said.error is not None and said.error["code"] == "answered":
                 message = said.error["message"]
-                raise RefusedError("answered", message, refused.hint)
+                raise RefusedError("answered", message, refused.hint, refused.next_call)
         raise refused
 
     async def follow(self, run: str, said: CallResult) -> None:

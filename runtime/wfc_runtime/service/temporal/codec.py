@@ -231,6 +231,7 @@ def error_of(error: WfcError) -> dict[str, str]:
         "code": error.code,
         "message": error.message,
         "hint": error.hint,
+        "next_call": error.next_call,
     }
 
 
@@ -240,4 +241,5 @@ def to_failure(error: WfcError) -> ApplicationError:
 
 def from_error(data: dict[str, str]) -> WfcError:
     kind = _KINDS.get(data.get("kind", ""), StoreError)
-    return kind(data.get("code", "temporal"), data.get("message", ""), data.get("hint", ""))
+    code, message = data.get("code", "temporal"), data.get("message", "")
+    return kind(code, message, data.get("hint", ""), data.get("next_call", ""))

@@ -181,7 +181,7 @@ class TemporalService(TemporalViews, Service):
             # The same key was used before: the caller gets the run that exists, if it is of the same workflow.
             started, _ = await self._calls.whole(run)
             check_same_workflow(started.workflow, seed.workflow)
-        return await self._calls.look(run)
+        return await self._calls.look(run, workers=False)
 
     async def begin(self, run: str, seed: Seed, version: str) -> None:
         """Start an execution. Raises `WorkflowAlreadyStartedError` if the id was ever used."""

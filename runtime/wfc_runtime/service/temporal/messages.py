@@ -107,3 +107,6 @@ class CallResult:
     """Whether all requested children have started and all dropped ones have stopped."""
     due: float | None = None
     version: int = 0
+    answered_by: str | None = None
+    answered_at: float | None = None
+    """Who answered the run last in this execution, and when."""

@@ -17,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
 from wfc_runtime.machine.values import size_of
-from wfc_runtime.service.answers import displayed, reply_to
+from wfc_runtime.service.answers import displayed, reply_to, with_new
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import state_reply, with_progress
@@ -167,13 +167,13 @@ class RunWorkflow:
 
     @workflow.update
     async def submit(self, answer: Answer) -> CallResult:
-        at = self._at(answer.at)
+        at, before = self._at(answer.at), self._host.now.pending
         accepted = self._accept(answer, at)
         for outcome in accepted.outcomes:
             self._children.follow(outcome)
         if accepted.refusal is not None:
             return CallResult(error=error_of(accepted.refusal))
-        reply = reply_to(self._host, at)
+        reply = with_new(reply_to(self._host, at), before)
         if not self._children.is_quiet:
             # The reply is computed before the wait, but returned only when all children that it names exist.
             await workflow.wait_condition(lambda: self._children.is_quiet)
@@ -277,7 +277,10 @@ class RunWorkflow:
 
     def _said(self, reply: Reply) -> CallResult:
         host = self._host
+        last = max(host.answers.values(), key=lambda answer: answer.seq, default=None)
         return CallResult(
+            answered_by=last.actor if last else None,
+            answered_at=last.at if last else None,
             reply=reply,
             parent=host.seed.parent if host.is_over else None,
             unsettled=sorted(self._children.unsettled),
