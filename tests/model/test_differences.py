@@ -70,7 +70,7 @@ def work(folder: Path) -> World:
     assert world is not None
     try:
         world.start(TREE)
-        random = Random(3)
+        random = Random(5)
         while questions := world.questions():
             run, wait = random.choice(questions)
             if wait.ends_by_itself or random.random() < 0.2:
