@@ -67,7 +67,7 @@ _KEPT_SECONDS = 30 * 24 * 3600.0
 def build_server(context: ServerContext, options: Options, changes: Changes) -> Server[Any]:
     tools, prompts, resources = (
         ToolHandlers(context, options, changes),
-        PromptHandlers(context, changes),
+        PromptHandlers(context),
         ResourceHandlers(context),
     )
     server: Server[Any] = Server(

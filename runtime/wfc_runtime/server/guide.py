@@ -23,7 +23,6 @@ from mcp_types import (
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, WfcError
-from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.replies import replace_surrogates
 from wfc_runtime.server.tools import RequestContext, in_thread
@@ -162,14 +161,12 @@ _RULES = Prompt(
 class PromptHandlers:
     """prompts/list and prompts/get."""
 
-    def __init__(self, context: ServerContext, changes: Changes) -> None:
+    def __init__(self, context: ServerContext) -> None:
         self._context = context
-        self._changes = changes
 
     async def list_prompts(
         self, ctx: RequestContext, params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
-        self._changes.meet(ctx)
         return ListPromptsResult(prompts=[_RULES, *await in_thread(self._of_workflows)])
 
     async def get_prompt(self, ctx: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from mcp_types import CallToolResult, TextContent
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError, without_words
+from wfc_runtime.errors import RefusedError, RequestError, WfcError, without_words
 from wfc_runtime.server.tools import Call
 from wfc_runtime.service import Reply, Service, actions_of
 
@@ -88,20 +88,6 @@ def with_sessions(call: Call, reply: Reply) -> Reply:
         return found and worker(THIS_SESSION if found[0] == call.session else found[0], found[1])
 
     return with_workers(reply, session_at)
-
-
-def with_call_before_start(error: WfcError, workflow: str) -> WfcError:
-    """A refusal to start a workflow, with the call that helps."""
-    match error:
-        case WfcError(next_call=call) if call:
-            return error
-        case StoreError():
-            call = "list_runs(), after the person has seen to this"
-        case WfcError(code="invalid_inputs"):
-            call = f'get_workflow_info(workflow="{workflow}"), which has the schema of the inputs'
-        case _:
-            call = "list_workflows(), which shows the workflows that can be started"
-    return WfcError(error.code, error.message, error.hint, call)
 
 
 def brief(reply: Reply) -> Reply:

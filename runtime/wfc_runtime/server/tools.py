@@ -14,7 +14,7 @@ import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RequestError
+from wfc_runtime.errors import RequestError, StoreError, WfcError
 from wfc_runtime.server.context import ServerContext
 from wfc_runtime.server.front_messages import KEY
 from wfc_runtime.service import Reply
@@ -232,3 +232,17 @@ def _as_kind(value: Json, kind: Json) -> Json:
             return value
         return read if _is_kind(read, kind) else value
     return value
+
+
+def with_call_before_start(error: WfcError, workflow: str) -> WfcError:
+    """A refusal to start a workflow, with the call that helps."""
+    match error:
+        case WfcError(next_call=call) if call:
+            return error
+        case StoreError():
+            call = "list_runs(), after the person has seen to this"
+        case WfcError(code="invalid_inputs"):
+            call = f'get_workflow_info(workflow="{workflow}"), which has the schema of the inputs'
+        case _:
+            call = "list_workflows(), which shows the workflows that can be started"
+    return WfcError(error.code, error.message, error.hint, call)

@@ -20,8 +20,7 @@ from wfc_runtime.machine.interpreter import Condition, structure_of
 from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.context import ServerContext
-from wfc_runtime.server.replies import with_call_before_start
-from wfc_runtime.server.tools import Call, Hints
+from wfc_runtime.server.tools import Call, Hints, with_call_before_start
 from wfc_runtime.service import Reply
 
 # Lists and descriptions.

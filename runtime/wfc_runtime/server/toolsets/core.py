@@ -8,11 +8,10 @@ from wfc_runtime.server.replies import (
     check_format,
     read_text,
     submit_text,
-    with_call_before_start,
     with_format,
     with_sessions,
 )
-from wfc_runtime.server.tools import READS, Call, Hints, Tool
+from wfc_runtime.server.tools import READS, Call, Hints, Tool, with_call_before_start
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
 
