@@ -96,6 +96,7 @@ class Return(Effect):
 
     def enter(self, run: Run, state: str) -> None:
         value = run.evaluate(self.value, self.reads)
+        # Both branches move on the same event, so the second value would otherwise depend on their order in the file.
         if not run.returned:
             run.returned = True
             run.snapshot.result = value
@@ -108,6 +109,7 @@ class Begin(Effect):
     loop: str
 
     def enter(self, run: Run, state: str) -> None:
+        # Visits are never reset, since they are part of the names of actions; the loop counts from here.
         run.snapshot.loops[self.loop] = run.snapshot.visits.get(self.loop, 0)
 
 
@@ -123,6 +125,7 @@ class Delay(Effect):
             run.retrying.add(self.step)
             run.go_on("due", state)
             return
+        # A name of its own: a late answer to the failed attempt must not end the pause.
         visit = f"{run.visit_of(self.step)}@retry"
         made = run.snapshot.attempts[self.step]
         parameters: dict[str, Json] = {"duration_seconds": seconds, "attempt": made + 1}
@@ -139,6 +142,7 @@ class Delay(Effect):
         return Action("wait", parameters, "Nothing to do: the step is retried once resume_at has passed.")
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
+        # An agent may answer a wait to ask for the next action. It is never answered before its time.
         resume_at = run.snapshot.pending[visit].resume_at
         assert resume_at is not None
         refuse_early(run, visit, resume_at)
@@ -221,6 +225,7 @@ class Ask(Effect):
         if self.deadline is not None:
             return run.event.at + self.deadline
         grace = run.limits.grace_seconds
+        # The server enforces the timeout of its own actions, so no deadline of the run is needed.
         if grace is None or self.timeout is None or self.runner == "server":
             return None
         return run.event.at + self.timeout + grace
@@ -234,6 +239,7 @@ class Ask(Effect):
 
     def action(self, pending: Pending) -> Action:
         timing: dict[str, Json] = {}
+        # A wait shows its end instead of a timeout.
         if pending.resume_at is not None:
             timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
         elif self.timeout is not None:
@@ -269,9 +275,11 @@ class Ask(Effect):
             run.outcome.result_text, size = plain_text(result, most, run.limits.nesting)
         except NotPlainError as error:
             raise unfit(str(error)) from None
+        # Storing the result needs its size as well.
         run.measured = (result, size)
         if is_served:
             run.make_room(size)
+        # Only for an interrupted action: for any other, {"run_again": true} may be an ordinary result.
         if pending.interrupted_at is not None and result == RUN_AGAIN:
             run.enter_again(visit)
             return
@@ -288,9 +296,11 @@ class Ask(Effect):
     def _accept(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
         try:
+            # Messages quote the value that does not fit, unless the result is a secret.
             quoted = self.writes not in run.structure.secrets
             problems = results.problems(result, self._accepted_schema(run, pending), quoted)
         except results.UnusableSchemaError as error:
+            # The schema can't be used, so no further attempt could succeed.
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
             return
         if not problems:
@@ -310,6 +320,7 @@ class Ask(Effect):
             )
             return
         pending.misfits += 1
+        # Refused results count as attempts, so a step with a retry gives the agent as many tries as it declares.
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
             left = allowed - pending.misfits
@@ -417,6 +428,7 @@ def _reported_error(result: Json, is_ours: bool) -> StepError | None:
     error = result["error"]
     if isinstance(error, dict) and {"code", "message"} <= set(error) <= {"code", "message", "hint"}:
         code, message, hint = (str(error.get(name, "")) for name in ("code", "message", "hint"))
+        # A hint is shown as advice of wfc, which an agent must not be able to write.
         if not is_ours:
             message, hint = f"{message} {hint}".strip(), ""
         return StepError(code[:40], message[:2000], hint[:500])

@@ -164,6 +164,8 @@ class Structure:
         self.facts = machine.facts
         self.deferred = frozenset(machine.deferred)
         self.nodes: dict[str, Node] = {}
+        # The library lists states in document order, a parent before its children, so a parent is in the table
+        # already.
         for order, state in enumerate(machine.states_map.values()):
             parent = self.nodes[state.parent.id] if state.parent else None
             node = Node(state.id, str(state.name), order, parent, bool(state.final), bool(state.parallel))
@@ -178,6 +180,7 @@ class Structure:
             if transition.initial:
                 source, target = self._ends(transition)
                 source.initial.append(target)
+        # After all initial edges are known: the states that an edge enters include those entered by default.
         for transition in transitions:
             if not transition.initial:
                 self._add(transition)
@@ -198,6 +201,7 @@ class Structure:
         assert len(known) + is_addressed == len(guards), f"{source.id} has a guard that is not ours: {guards}"
         events = [str(event) for event in transition.events]
         if not guards and not events:
+            # An edge without event and guard must not be taken while its state has an unhandled failure.
             known = (OK,)
         domain = _domain(source, target)
         edge = Edge(source, target, known, is_addressed, domain, in_order(_entered(target, domain)))
@@ -211,6 +215,7 @@ class Structure:
 
 
 def _domain(source: Node, target: Node) -> Node | None:
+    # SCXML: a parallel state can't be the domain, since an edge between two of its branches leaves all of them.
     around = [node for node in source.ancestors if not node.is_parallel and node in target.ancestors]
     return around[0] if around else None
 
@@ -219,9 +224,11 @@ def _entered(target: Node, domain: Node | None) -> dict[str, Node]:
     entered = _with_defaults(target)
     for node in target.ancestors:
         if node is domain:
+            # The domain stays active and is not entered again.
             break
         entered[node.id] = node
         if node.is_parallel:
+            # Entering one branch of a parallel state enters all the others at their initial states.
             for branch in node.children:
                 if branch.id not in entered:
                     entered.update(_with_defaults(branch))
@@ -265,6 +272,7 @@ class Interpreter:
         return [node.id for node in in_order(self._active)]
 
     def start(self) -> None:
+        # Effects may raise events while their state is being entered; these wait until the entry is complete.
         self._busy = True
         self._enter(self._first)
         self._settle()
@@ -287,6 +295,7 @@ class Interpreter:
     def _settle(self) -> None:
         """Take edges until none is enabled without an external event."""
         while not self._has_ended:
+            # As in SCXML, eventless edges come before queued events: a machine first reaches a stable configuration.
             edges = self._enabled(None, "")
             if not edges:
                 if not self._raised:
@@ -298,12 +307,15 @@ class Interpreter:
     # -- which edges -----------------------------------------------------------
 
     def _enabled(self, event: str | None, at: str) -> list[Edge]:
+        # Selection starts at the innermost states and goes outward, so an inner edge takes precedence over an outer
+        # one.
         atomic = [node for node in self._active.values() if not node.children]
         if len(atomic) > 1:
             atomic.sort(key=lambda node: node.order)
         found: list[Edge] = []
         for node in atomic:
             edge = self._first_edge(node, event, at)
+            # Two branches may select the same edge of a state around both of them.
             if edge is not None and edge not in found:
                 found.append(edge)
         return found if len(found) < 2 else self._without_conflicts(found)
@@ -324,6 +336,8 @@ class Interpreter:
         for edge in edges:
             leaves = self._left_by(edge)
             rivals = [other for other in kept if not leaves.keys().isdisjoint(self._left_by(other))]
+            # An edge loses against an earlier one unless it comes from further inside (SCXML:
+            # removeConflictingTransitions).
             if all(other.source in edge.source.ancestors for other in rivals):
                 kept = [*(other for other in kept if other not in rivals), edge]
         return kept
@@ -339,6 +353,7 @@ class Interpreter:
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
         leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}
+        # Children are left before their parents, and entered after them.
         for node in reversed(in_order(leaving)):
             if node.is_step:
                 self._run.left(node.id)
@@ -358,10 +373,12 @@ class Interpreter:
 
     def _reach_end(self, node: Node) -> None:
         if node.parent is None:
+            # A final state at the top level: nothing may move the machine any more.
             self._has_ended = True
             return
         self._raised.append((f"done.state.{node.parent.id}", ""))
         around = node.parent.parent
+        # A parallel state is done only when every branch is, whichever ends last.
         if around is not None and around.is_parallel and all(map(self._is_done, around.children)):
             self._raised.append((f"done.state.{around.id}", ""))
 

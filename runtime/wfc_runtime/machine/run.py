@@ -55,12 +55,16 @@ class Run:
     def entered(self, state: str) -> None:
         self.outcome.entered.append(state)
         self.snapshot.visits[state] = self.snapshot.visits.get(state, 0) + 1
+        # A new visit starts without the failure of the one before.
         self._failed.discard(state)
+        # Attempts are counted per visit: coming back in a loop allows all of them again.
         if state not in self.retrying:
             self.snapshot.attempts.pop(state, None)
         self.retrying.discard(state)
+        # The run is about to fail. Entering a state must not start new work on the way.
         if self._halted:
             return
+        # The compiler proves that no cycle is endless, but not that its bound is small.
         if len(self.outcome.entered) > self.limits.moves:
             self._end(
                 state,
@@ -101,6 +105,7 @@ class Run:
         return holds
 
     def _count_turn(self, state: str, most: int) -> None:
+        # Visits are counted over the whole run; `Begin` records the count at the entry of the loop.
         turns = self.snapshot.visits[state] - self.snapshot.loops.get(state, 0)
         if turns > most:
             raise StepError(
@@ -145,6 +150,7 @@ class Run:
         except StepError as error:
             self.fail(pending.state, error)
             return
+        # Only after the result is stored: if it does not fit into the state, `fail` needs the pending visit.
         del self.snapshot.pending[visit]
         self.snapshot.attempts.pop(pending.state, None)
         self.go_on(event, pending.state)
@@ -164,6 +170,8 @@ class Run:
         for visit in [visit for visit, one in pending.items() if one.state == state]:
             dropped, outcome = pending.pop(visit), self.outcome
             at_work = [str(child["run"]) for child in dropped.children if child and "run" in child]
+            # Children that were requested by this same event do not exist yet: they are not started instead of
+            # stopped.
             unborn = [child.id for child in outcome.started if child.visit == visit]
             outcome.started = [child for child in outcome.started if child.visit != visit]
             outcome.stopped += [child for child in at_work if child not in unborn]
@@ -189,6 +197,7 @@ class Run:
             self.go_on("retry", state)
             return
         attempts.pop(state, None)
+        # An undeclared read is a bug of the workflow, which `on_error` must not hide.
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
             is_kept = state in self.structure.deferred
             if is_kept:
@@ -252,6 +261,7 @@ class Run:
         return {"state": state, "inputs": hide_inputs(self.structure.inputs, self.snapshot.inputs)}
 
     def _context(self, reads: tuple[str, ...], names: Mapping[str, Json] | None) -> dict[str, Json]:
+        # Fields that the step does not declare are not even in the context, so no filter or function can reach them.
         state = self.snapshot.state
         return {
             **self.snapshot.scope,
@@ -264,6 +274,7 @@ class Run:
         self._evaluations += 1
         return {
             "now": self.now,
+            # Derived from the event, so that a replay of the same event gives the same values.
             "uuid_seed": f"{self.event.id}/{self._evaluations}",
             "limits": self.limits.served_expressions if self.snapshot.room else self.limits.expressions,
             "hidden": frozenset(self.snapshot.state).difference(reads),
@@ -289,9 +300,11 @@ class Run:
             self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
             self.snapshot.hidden = list(dict.fromkeys([*self.snapshot.hidden, *secrets]))
         state, size = self.snapshot.state, self.snapshot.size
+        # A new object: snapshots share the state until it is written.
         written = {**state, **values}
         for name, value in values.items():
             known, measured = self.measured
+            # Measuring a value means encoding it, so the size that was found while the result was checked is reused.
             size += measured if value is known and value is not None else size_of(value)
             size += -size_of(state[name]) if name in state else size_of(name) + 1
         # JSON has a comma before every field but the first.

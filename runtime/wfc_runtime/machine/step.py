@@ -30,6 +30,7 @@ class SnapshotCheck:
 
     def check(self, snapshot: Snapshot) -> None:
         states = [pending.state for pending in snapshot.pending.values()]
+        # The empty text separates the two lists: no state has an empty id.
         key = (*snapshot.configuration, "", *states)
         if key in self._known:
             return
@@ -39,6 +40,7 @@ class SnapshotCheck:
             raise SnapshotError(
                 "snapshot_illegal", f"the snapshot is in states that don't go together: {wrong}"
             )
+        # Runs of one machine pass through few configurations; the limit is for charts with many parallel branches.
         if len(self._known) < 10_000:
             self._known.add(key)
 
@@ -86,6 +88,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         # A deep copy: the initial values belong to the class.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
         snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        # Before anything is evaluated: an error of the first step may already quote a secret.
         snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
         run = Run(structure, snapshot, event, limits)
         # Only a parent whose own limit was raised can pass larger inputs.
@@ -96,6 +99,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
     else:
         _check_open(snapshot, event)
         _snapshot_check(machine).check(snapshot)
+        # A copy, because a refusal must leave the snapshot as it was.
         run = Run(structure, snapshot.copy(), event, limits)
         interpreter = run.interpreter = Interpreter(structure, run, snapshot.configuration)
         _happen(run, event)
@@ -161,6 +165,7 @@ def _child_ended(run: Run, event: ChildEnded) -> None:
     pending = run.snapshot.pending
     _spawn(run, event.visit).ended(run, event.visit, event.index, event.result)
     # The slot that the child leaves may be what the queue of another visit waits for.
+    # A list, since starting a child may end other visits.
     for visit in [visit for visit, one in pending.items() if None in one.children]:
         if visit in pending:
             _spawn(run, visit).start_more(run, visit)
@@ -175,6 +180,7 @@ def _spawn(run: Run, visit: str) -> Spawn:
 
 def _clock(run: Run, now: float) -> None:
     pending = run.snapshot.pending
+    # In the order of their times, as if the clock had reported each on time: one may end the others.
     due = sorted((one.due, visit) for visit, one in pending.items() if one.due is not None and one.due <= now)
     for _, visit in due:
         if visit in pending:
@@ -190,6 +196,8 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
         return run.outcome
     if snapshot.status != "completed":
         snapshot.result = None
+    # An ended run needs its secrets no longer. A state that becomes the result below is redacted by this; a value that
+    # the workflow returns explicitly is not.
     run.outcome.forgotten = snapshot.forget_secrets(hide_inputs(run.structure.inputs, snapshot.inputs))
     if snapshot.status == "completed":
         snapshot.error = None
@@ -225,6 +233,7 @@ def blocking_steps(machine: AnyMachine, snapshot: Snapshot, was: AnyMachine | No
     if gone:
         return gone
     try:
+        # The steps exist, but the states around them may have changed, such as a branch that was moved.
         SnapshotCheck(structure_of(machine)).check(snapshot)
     except SnapshotError:
         return list(waiting.values())

@@ -93,6 +93,7 @@ def find_property(kind: Type, name: str) -> Found:
             _find_in_record(option, name, found)
         elif option != UNDEFINED:
             part = _part_of(option, name)
+            # The keys of a map are unknown, so any of them may be missing.
             found.loose |= isinstance(option, MapType)
             if part is None:
                 found.lacking.append(option)
@@ -105,10 +106,12 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
     prop = record.get(name)
     if prop is not None:
         found.types.append(prop.type)
+        # Whether an optional property is there can't be known, so `is defined` on it is not reported as constant.
         found.loose |= not prop.required
         if not prop.required:
             found.optional = record
             found.says_required |= record.declared or any(other.required for other in record.properties)
+    # A record that declares nothing, or expects more than it declares, may have any property.
     elif record.loose or (record.open and not record.properties):
         found.types.append(ANY)
         found.loose = True
@@ -135,6 +138,7 @@ def find_item(kind: Type, index: int | None) -> Found:
             found.null = True
             continue
         match option:
+            # Negative indexes count from the end, as in Python.
             case Fixed() if index is not None and -len(option.items) <= index < len(option.items):
                 found.types.append(option.items[index])
             case Fixed() if index is not None:
@@ -315,6 +319,7 @@ def follow(walk: Inference, node: nodes.Expr, guarded: bool = False) -> Reached:
         return Reached(walk.type_of(node, guarded))
     key = key_of(node)
     base = node.node
+    # A path reads one part of its base, so that an empty item elsewhere in the list does no harm (see `split`).
     walk.picked.add(id(base))
     if isinstance(base, nodes.Name) and base.name in _ROOTS and base.name not in walk.locals:
         return _field(walk, node, base.name, key, guarded)
@@ -326,8 +331,10 @@ def key_of(node: nodes.Getattr | nodes.Getitem) -> str | int | None:
     """The name after the dot, or the constant in the brackets; None if it is computed."""
     if isinstance(node, nodes.Getattr):
         return node.attr
+    # Jinja parses `-1` as the negation of 1, not as a constant.
     sign, key = (-1, node.arg.node) if isinstance(node.arg, nodes.Neg) else (1, node.arg)
     value = key.value if isinstance(key, nodes.Const) else None
+    # `True` is an int in Python, but not an index that anyone means.
     if isinstance(value, int) and not isinstance(value, bool):
         return sign * value
     return value if isinstance(value, str) and sign == 1 else None

@@ -42,6 +42,7 @@ _MOST_TEXTS = 4
 def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
     """The type of rendered text: a choice of known texts if there are few, otherwise text."""
     texts = _statements(walk, body)
+    # Known texts matter for comparisons such as `state.mode == 'fast'`, in which nobody compares long ones.
     if texts is None or len(walk.template.text) > _SHORT:
         return TEXT
     return join(*map(exact, sorted(texts)))
@@ -56,6 +57,7 @@ def _statements(walk: Inference, body: Iterable[nodes.Node]) -> set[str] | None:
 
 
 def _joined(before: set[str] | None, after: set[str] | None) -> set[str] | None:
+    # Each alternative of a part multiplies the texts of the whole, hence the small limit.
     if before is None or after is None or len(before) * len(after) > _MOST_TEXTS:
         return None
     return {one + other for one in before for other in after}
@@ -68,6 +70,7 @@ def _statement(walk: Inference, node: nodes.Node) -> set[str] | None:
         case nodes.If():
             return _if(walk, node)
         case nodes.For():
+            # The number of iterations is unknown, and so is the text.
             _for(walk, node)
             return None
         case nodes.Assign():
@@ -75,6 +78,7 @@ def _statement(walk: Inference, node: nodes.Node) -> set[str] | None:
         case nodes.AssignBlock():
             before = dict(walk.locals)
             _statements(walk, node.body)
+            # `{% set x %}...{% endset %}` has a scope of its own, as in Jinja.
             walk.locals = before
             _bind(walk, node.target, TEXT)
     return {""}
@@ -93,6 +97,7 @@ def _output(walk: Inference, node: nodes.Output) -> set[str] | None:
 
 def _printed(kind: Type) -> set[str] | None:
     """The texts that a value is rendered as; None if they are not known."""
+    # Python's words: rendering prints `True`, which differs from YAML's `true`.
     if kind == BOOL:
         return {"True", "False"}
     if isinstance(kind, Exact) and kind.kind == "bool":
@@ -113,12 +118,15 @@ def _if(walk: Inference, node: nodes.If) -> set[str] | None:
         texts = _either(texts, _statements(walk, branch.body))
         ends.append(walk.locals)
         walk.facts, walk.held = before
+        # The next `elif` and the `else` are evaluated only if this test was false, and so they accumulate.
         walk.assume(test.false)
     walk.locals = dict(start)
     texts = _either(texts, _statements(walk, node.else_))
     ends.append(walk.locals)
     walk.facts, walk.held = outer
     names = dict.fromkeys(name for end in ends for name in end)
+    # A name that only some branches set keeps its type: reading it otherwise is an undefined name, which is another
+    # rule's.
     walk.locals = {name: join(*(end[name] for end in ends if name in end)) for name in names}
     return texts
 
@@ -130,6 +138,7 @@ def _either(before: set[str] | None, after: set[str] | None) -> set[str] | None:
 
 def _for(walk: Inference, node: nodes.For) -> None:
     if node.test is not None:
+        # The loop filters its items, so an empty item of a split text does no harm.
         walk.picked.add(id(node.iter))
     kind = walk.type_of(node.iter)
     check_walkable(walk, node.iter, kind)
@@ -137,6 +146,7 @@ def _for(walk: Inference, node: nodes.For) -> None:
     _bind(walk, node.target, item_of(kind))
     if node.test is not None:
         walk.assume(walk.test(node.test).true)
+    # Bound after the target: the test of the loop is evaluated before there is a `loop`.
     walk.locals["loop"] = LOOP
     _statements(walk, node.body)
     walk.facts, walk.held = facts
@@ -165,6 +175,7 @@ def check_walkable(walk: Inference, node: nodes.Node, kind: Type) -> None:
 def _bind(walk: Inference, target: nodes.Node, kind: Type) -> None:
     if isinstance(target, nodes.Name):
         walk.locals[target.name] = kind
+        # Facts about an outer variable of the same name do not apply to the new one.
         walk.facts = {path: fact for path, fact in walk.facts.items() if path[0] != target.name}
     elif isinstance(target, nodes.Tuple):
         for place, item in enumerate(target.items):
@@ -208,6 +219,8 @@ class Inference:
         for given in self.environment.given:
             self.held += (Held(given.node, given.outcome),)
             if given.narrows:
+                # The condition belongs to another template, whose positions mean nothing in this one: problems found
+                # there are dropped, since that template reports them itself.
                 other = Inference(given.template, bare)
                 other.facts = self.facts
                 test = other.test(given.node, asked=False)
@@ -287,6 +300,7 @@ def _dict(walk: Inference, node: nodes.Dict, guarded: bool) -> Type:
         walk.type_of(pair.key)
         key = pair.key.value if isinstance(pair.key, nodes.Const) else None
         found[key] = walk.type_of(pair.value)
+    # With a computed key the set of properties is unknown.
     if not all(isinstance(key, str) for key in found):
         return OBJECT
     if not found:

@@ -99,9 +99,11 @@ def join(*kinds: Type) -> Type:
     # Fast paths: inference joins the same types over and over.
     if len(kinds) < 2 or all(kind is first or kind == first for kind in kinds[1:]):
         return first
+    # Joining to the bottom gives the other operand. A union takes the long way, since it may contain NOTHING itself.
     if len(kinds) == 2 and first is NOTHING and type(kinds[1]) is not Union:
         return kinds[1]
     flat = dict.fromkeys([option for kind in kinds for option in options(kind)])
+    # No value has been seen on that path, so it adds no alternative.
     flat.pop(NOTHING, None)
     if ANY in flat:
         # Null and undefined are kept, so that a value of unknown type can still be reported as maybe missing.
@@ -119,10 +121,13 @@ def _merged(found: list[Type]) -> Iterable[Type]:
     if len(values) > _MOST_EXACT or {True, False} <= {v.value for v in values if v.kind == "bool"}:
         plain += dict.fromkeys(base_of(value) for value in values)
         values = []
+    # Every int is a number, so keeping both would let equal types compare as different.
     if NUMBER in plain or (INT in plain and any(value.kind == "float" for value in values)):
         plain = [NUMBER, *(option for option in plain if option not in (NUMBER, INT))]
     covered = {kind_of(option) for option in plain if isinstance(option, Simple)}
     plain = [option for option in plain if not (isinstance(option, Choice) and "text" in covered)]
+    # Lists of different items become one list of the union: the state of a loop would otherwise grow one alternative
+    # per round.
     rows = [option for option in plain if isinstance(option, ListType | Fixed)]
     if len(rows) > 1:
         plain = [option for option in plain if option not in rows]
@@ -140,6 +145,8 @@ def _merged_records(records: list[Record]) -> list[Record]:
     """Merge records that have the same property names."""
     groups: dict[object, list[Record]] = {}
     for record in records:
+        # Only records with the same names are merged. Merging others would make every property optional and lose what
+        # the conditions of a path can tell apart.
         names = frozenset(prop.name for prop in record.properties)
         groups.setdefault((record.name, record.open, record.loose, names), []).append(record)
     return [same[0] if len(same) == 1 else _merged_record(same) for same in groups.values()]
@@ -150,6 +157,7 @@ def _merged_record(records: list[Record]) -> Record:
     properties = []
     for prop in first.properties:
         parts = [prop, *(found for record in others if (found := record.get(prop.name)))]
+        # A property that one of the records may lack may be missing from the merged one.
         needed = all(part.required for part in parts)
         properties.append(Property(prop.name, join(*(part.type for part in parts)), needed))
     return Record(first.name, tuple(properties), first.open, first.loose, first.declared)
@@ -192,6 +200,7 @@ def truthy(kind: Type) -> Type:
     """The part of a type for which a test of the value is true."""
     if isinstance(kind, Union):
         return join(*map(truthy, kind.options))
+    # A list that tested true has at least one item, which makes `| first` safe.
     if isinstance(kind, ListType) and not kind.least:
         return ListType(kind.item, 1)
     return NOTHING if kind is NULL or kind is UNDEFINED or _is_false(kind) else kind
@@ -212,6 +221,7 @@ def always_true(option: Type) -> bool:
     if isinstance(option, Simple):
         return option is DATE or option is MOMENT
     if isinstance(option, Record):
+        # An object is false only if it is empty, which a required property rules out.
         return any(prop.required for prop in option.properties)
     if isinstance(option, Exact):
         return bool(option.value)
@@ -242,6 +252,7 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
     if depth == 0:
         return ANY
     if isinstance(kind, Simple):
+        # The state is JSON, which has no dates: they are stored as ISO text.
         return TEXT if kind is DATE or kind is MOMENT else kind
     match kind:
         case Union():
@@ -252,6 +263,7 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
             return Fixed(tuple(stored(item, depth - 1) for item in kind.items))
         case MapType():
             return MapType(stored(kind.item, depth - 1))
+        # A named record is a result of the contract, which is JSON already and never nested deeply.
         case Record() if not kind.name:
             return _with_properties(kind, lambda part: stored(part, depth - 1))
     return kind

@@ -51,6 +51,7 @@ class Facts:
             return other
         if not other.paths and not other.held:
             return self
+        # The other facts were inferred with these assumed, so for the same path the other type is the narrower one.
         return Facts({**self.paths, **other.paths}, self.held + other.held)
 
     def or_(self, other: Facts) -> Facts:
@@ -169,6 +170,7 @@ def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outc
     reached = follow(walk, operand, guarded=True)
     kind = calls.applied(walk, node, reached.type)
     empty = not node.args or (isinstance(node.args[0], nodes.Const) and not node.args[0].value)
+    # With another default the result may be true although `x` was missing, so nothing follows for `x`.
     if not empty:
         return Outcome(kind, *_held(node))
     return Outcome(kind, _narrow(walk, reached, truthy(reached.type)).and_(_held(operand)[0]), _held(node)[1])
@@ -183,7 +185,9 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
     calls.tested(walk, node, reached.type)
     if node.name in PRESENCE_TESTS:
         there = _narrow(walk, reached, without(reached.type, UNDEFINED))
+        # A path that is undefined proves nothing about the parts that lead to it: any of them may be the missing one.
         gone = _narrow(walk, reached, UNDEFINED, there=False)
+        # `a.b is defined` also tells alternatives of `a` apart: those that have `b`, and those that may lack it.
         if reached.path is not None and len(reached.path) > 1:
             base = reached.path[:-1]
             kind = walk.facts.get(base, walk.seen.get(base))
@@ -197,6 +201,7 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
     if wanted is None:
         return Outcome(BOOL, yes, no)
     fitting, other = _split(reached.type, lambda option: kind_of(option) in wanted)
+    # A number that fails `is integer` is still a number: the false outcome rules out nothing.
     if node.name in _PARTIAL:
         other = reached.type
     return Outcome(BOOL, _narrow(walk, reached, fitting).and_(yes), _narrow(walk, reached, other).and_(no))
@@ -239,5 +244,6 @@ def _compared(kind: Type, value: object) -> tuple[Type, Type]:
     """The part of a type that may equal a value, and the part that may differ from it."""
     if value is None:
         return _split(kind, lambda option: option == NULL)
+    # Only an exact value can be excluded: `x != 'a'` leaves every other text possible.
     other = join(*(one for one in options(kind) if not (isinstance(one, Exact) and one.value == value)))
     return present(kind), other

@@ -48,6 +48,7 @@ class Paths:
         self._states = states
         self._inputs = inputs
         self._flow: Flow = states.flow
+        # The constant lets a small scope be searched fully; the factor bounds the work of a large one.
         self._budget = 2_000 + 40 * len(states.flow.edges)
         self._telling = 0
 
@@ -57,9 +58,11 @@ class Paths:
         `held` are conditions inside the template, which hold where the field is read.
         """
         self._telling = self._what_writers_ask(field)
+        # These clauses hold on every path to the node, so a path on which one of them is false can be cut at once.
         clauses = self._states.held[node]
         for condition in held:
             clauses |= self._states.moves.clauses.known(condition)
+        # Breadth-first, so that the path which is found, and explained in the finding, is a shortest one.
         todo = deque([_Place(node, clauses)])
         seen: dict[str, list[int]] = {node: [todo[0].clauses]}
         while todo:
@@ -73,9 +76,12 @@ class Paths:
                 before = self._step_back(place, edge, field, mask)
                 if before is None:
                     continue
+                # The edge itself makes one of the definitions: the path begins here.
                 if self._states.moves.of(edge).gen & mask:
                     return list(_edges(before))
                 visits = seen.setdefault(before.node, [])
+                # A node is visited again only with other clauses, since these decide which edges contradict; without
+                # a limit the number of clause sets could be exponential.
                 if before.clauses not in visits and len(visits) < _VISITS:
                     visits.append(before.clauses)
                     todo.append(before)
@@ -92,18 +98,23 @@ class Paths:
         move = states.moves.of(edge)
         if not states.reach.get(edge.source, 0) & mask and not move.gen & mask:
             return None
+        # Going backward, a write between the definition and the node means that the definition does not arrive here.
         if move.kill & mask and not move.gen & mask:
             return None
         if edge.join is not None and not self._goes_through(edge, field):
             return None
+        # An edge whose condition contradicts a later one on this path can't be part of it.
         for clause in states.moves.learned.get(id(edge), ()):
             if place.clauses & states.moves.clauses.opposite(clause):
                 return None
         clauses = place.clauses
+        # Only clauses on the conditions of writers are remembered. Others can't distinguish paths for this field, and
+        # each would multiply the sets of clauses per node.
         for clause in states.moves.learned.get(id(edge), ()):
             clauses |= states.moves.clauses.bit(clause) & self._telling
         if place.edge is not None and edge.join is None and self._is_decided(place.edge, edge):
             return None
+        # A clause about a field that the edge writes says nothing about the value before the edge.
         return _Place(edge.source, clauses & ~move.forget, edge, place)
 
     @cached_property
@@ -155,7 +166,9 @@ class Paths:
         """The last branch of a path after which no step could write the field any more."""
         if not way:
             return None
+        # Nodes before the beginning of the path can't explain it, so the search is limited to ranks from there on.
         writing = self._can_still_write(node, field, self._states.rank.get(way[0].source, 0))
+        # From the end, since the last such branch is the decisive one: after it no step can write the field any more.
         for edge in reversed(way):
             if edge.target not in writing and edge.source in writing:
                 turning = self._describe(edge)

@@ -300,8 +300,10 @@ class Transfer:
         if state is not None and state.step is not None and edge.join is None:
             if state.regions:
                 self._fork(move, state.regions, edge.target)
+            # After a failure it is unknown how far the step came, so its reads prove nothing.
             if edge.event not in _FAILURES:
                 self._assert(move, edge.source)
+            # A step may have several states (`when`, retry); only the one that does its work writes.
             if state.kind == state.step.kind:
                 self._write(move, state.step, edge.event)
         for clause in self.learned.get(id(edge), ()):
@@ -338,6 +340,7 @@ class Transfer:
                 move.kill |= self._definitions.masks[definition.field]
             move.gen |= definition.bit
             names = self.clauses.of_name.get(definition.field, 0)
+            # A condition that was learned from the value before the write says nothing about the new value.
             move.forget |= names
             move.learn &= ~names
 
@@ -424,6 +427,8 @@ class StateFlow:
             number = heappop(todo)
             waiting.discard(number)
             node = order[number]
+            # Both sets only grow or only shrink from visit to visit, so a node whose sets are unchanged ends its part
+            # of the work.
             found = self._before(node)
             if found is None or found == (self.reach.get(node), self.held.get(node)):
                 continue
@@ -452,6 +457,8 @@ class StateFlow:
         # The neutral elements: no definition for the union, all clauses (-1 has every bit) for the intersection.
         reach, held = 0, -1
         for definitions, clauses in ways:
+            # Which path was taken is not known here: a definition of any path may apply, a clause must hold on all of
+            # them.
             reach |= definitions
             held &= clauses
         return reach, held
@@ -459,6 +466,7 @@ class StateFlow:
     def after(self, edge: FlowEdge) -> tuple[int, int]:
         """The state after an edge: that of its source, changed by its transfer function."""
         move = self.moves.of(edge)
+        # Kill before gen: a step that writes a field ends the old definitions and begins its own on the same edge.
         reach = self.reach[edge.source] & ~move.kill | move.gen
         return reach, self.held[edge.source] & ~move.forget | move.learn
 

@@ -59,6 +59,7 @@ def migrate_run(
     registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow, at: float, actor: str | None
 ) -> Changes:
     """The changes that migrate a run. Raises `RefusedError` with the steps that prevent it."""
+    # It is cancelled already: a repeated call gets the same reply and changes nothing.
     if row.ended:
         raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to migrate")
     current = registry.find(row.workflow)
@@ -67,6 +68,7 @@ def migrate_run(
     for one in _family(queries, row):
         if one.digest != current.digest:
             found, snapshot = cache.load(queries, one)
+            # Collected over the whole family, so that the refusal names every step that prevents the migration.
             gone.update(missing_steps(current, found, snapshot, _was(registry, queries, cache, one)))
             found.snapshot = snapshot.to_json(with_state=False)
             _move(changes, current, found, at, actor)
@@ -94,6 +96,7 @@ def _was(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow
 
 def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str | None) -> None:
     data = to_text({"from": row.digest, "to": current.digest, "version": current.workflow.version})
+    # The version that was read: the commit fails if the run has moved in the meantime.
     changes.updated[row.key] = (row, row.version)
     row.version += 1
     row.digest, row.migrated = current.digest, True
@@ -135,6 +138,7 @@ class SqliteService(SqliteViews, Service, Archive):
         """Called with each event that a run has processed: for tests that measure coverage."""
         self._kept: dict[str, str] = {}
         """Modules known to be in the store: their text by digest."""
+        # A store may be ahead of the system clock, for example if that was set back between two servers.
         if isinstance(self._clock, SteadyClock):
             self._clock.follow(self._newest())
 
@@ -163,6 +167,8 @@ class SqliteService(SqliteViews, Service, Archive):
 
         def job(work: Work) -> Reply:
             id = self._make_id() if key is None else id_of_key(key)
+            # The id is derived from the key, so a repeated start finds the run of the first one, also in another
+            # process.
             started = None if key is None else work.queries.run(id)
             if started is not None:
                 check_same_workflow(started.workflow, name)
@@ -209,6 +215,7 @@ class SqliteService(SqliteViews, Service, Archive):
         run, at = check_run_id(run), self._clock()
         for _ in range(_TRIES):
             queries = self.store.queries
+            # Read again in each attempt: the one before failed because the run had changed.
             row = queries.require(run)
             at = later(at, row.updated)
             if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
@@ -247,6 +254,7 @@ class SqliteService(SqliteViews, Service, Archive):
 
     def _families_to_move(self) -> list[int]:
         queries = self.store.queries
+        # Claims of servers that died have no due time; nothing else would end them.
         interrupted = [one.root for one in queries.all_claims() if not self.owners.is_alive(one.owner)]
         return list(dict.fromkeys([*interrupted, *queries.due_families(self._clock())]))
 

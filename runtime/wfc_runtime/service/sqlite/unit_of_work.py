@@ -40,12 +40,14 @@ class SnapshotCache:
         """A run's row as last seen. Another process may have changed the run since."""
         with self._lock:
             kept = self._kept.get(run_id)
+            # A copy, since the caller changes the row before the commit, which may fail.
             return kept[0].bare() if kept is not None else None
 
     def load(self, queries: Queries, row: RunRow) -> tuple[RunRow, Snapshot]:
         """A run's snapshot with the row that belongs to it, which may be newer than the given one."""
         with self._lock:
             kept = self._kept.get(row.id)
+            # The key too: a run that was erased and imported again may have the same id and version.
             if kept is not None and (kept[0].key, kept[0].version) == (row.key, row.version):
                 self._kept.move_to_end(row.id)
                 return row, kept[1]
@@ -53,6 +55,7 @@ class SnapshotCache:
         if whole is None:
             raise StoreError("store_damaged", f"run {row.id} has disappeared from the store")
         current, state = whole
+        # Rows have checksums, but a row that was overwritten by another valid one has a right one.
         if current.id != row.id:
             raise queries.damaged(f"the place of run {row.id}")
         snapshot = Snapshot.from_json(current.snapshot, state)
@@ -65,6 +68,7 @@ class SnapshotCache:
     def keep(self, row: RunRow, snapshot: Snapshot) -> None:
         """Cache a run as it is on disk. Ended runs are not cached: they are rarely read again."""
         with self._lock:
+            # First, so that a run which has ended or grown too large does not stay in the cache in its old form.
             self._drop(row.id)
             if snapshot.status == "running" and snapshot.size < _MOST_BYTES:
                 self._kept[row.id] = (row.bare(), snapshot)
@@ -83,6 +87,7 @@ class SnapshotCache:
 
 def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
     """The version that a run is pinned to. Raises `DefinitionError` with a way out if it can't be loaded."""
+    # The folder before the store: most runs use the current version, which is loaded already.
     known = registry.of_digest(row.digest) or _current(registry, row)
     if known is not None:
         return known
@@ -205,6 +210,7 @@ class UnitOfWork:
     def find(self, run_id: str) -> LoadedRun:
         """A stored run. If this process was the last to change it, the store is not asked first."""
         row = self.cache.last_seen(run_id) if self.trusts else None
+        # Another process may have claimed an action of such a run without changing its version.
         if row is None or row.may_be_served:
             self.trusts = False
             row = self.queries.require(run_id)
@@ -242,13 +248,16 @@ class UnitOfWork:
     ) -> HistoryRow:
         """Record an event that a run has processed."""
         self.outcomes.append((loaded.row, outcome))
+        # Made before the snapshot is replaced: it must know the secrets from before and after the event.
         redaction = EventRedaction(loaded.machine, loaded.snapshot, outcome)
         loaded.snapshot = outcome.snapshot
         kept = kept_fields(event, outcome, redaction)
         for name in outcome.written:
+            # A field that equals the result of an event is stored as a reference to it, not as a second copy.
             loaded.written[name] = loaded.row.version + 1 if name in kept else None
         loaded.written.update(dict.fromkeys(outcome.forgotten))
         kind, data = event_kind(event, outcome), event_data(event, outcome, more, redaction, kept)
+        # Time and dead servers have no actor, even if a call triggered the event.
         actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
         return self._enter(loaded.row, loaded.now, HistoryRow(0, self.at, kind, data, visit, actor))
 
@@ -293,6 +302,7 @@ class UnitOfWork:
         stopped = [str(child["run"]) for child in children if "run" in child]
         snapshot.pending, snapshot.configuration, snapshot.status = {}, ["cancelled"], "cancelled"
         error = snapshot.error = {"code": "cancelled", "message": snapshot.mask.message(reason)}
+        # Without the module nobody knows which inputs are secret, so they are found by value.
         forgotten = snapshot.forget_secrets(hide_known(snapshot.inputs, snapshot.secrets))
         row.fields = {name: to_text(snapshot.state[name]) for name in forgotten}
         data = to_text({"reason": error["message"], "status": "cancelled"})
@@ -304,6 +314,7 @@ class UnitOfWork:
         return error, stopped
 
     def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:
+        # One version per history entry: the version is the number of the last event.
         row.version += 1
         row.status = snapshot.status
         row.due = snapshot.due

@@ -82,6 +82,7 @@ class Work:
         outcome = step(loaded.machine, loaded.snapshot, event, self._limits)
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
+            # Before the event is recorded: afterwards the visits are no longer pending.
             more = {**more, **self._broken_off(loaded, visit)}
         entry = self.unit.record(loaded, event, outcome, visit, more)
         why = STOPPED[loaded.now.status]
@@ -93,6 +94,8 @@ class Work:
                 if loaded.now.status == "completed"
                 else {"error": loaded.now.error}
             )
+            # A result of a server may be larger than the usual limit, and the parent must be able to store it as
+            # well.
             served = loaded.now.room > 0
             report = partial(self._tell_parent, loaded.row, loaded.parent, ended, outcome.secrets, served)
             self._todo.append(report)
@@ -126,7 +129,9 @@ class Work:
         """Work through what is due in a run's family: waits that are over, deadlines that have passed."""
         self._asked = asked.row.id
         self._end_dead_claims(asked)
+        # The common case, a single run, needs no query.
         for loaded in [asked] if _is_alone(asked) else self._due_in_family(asked.row):
+            # Looked up again: processing an earlier one may have ended or changed this run.
             due = loaded.now.due
             if due is not None and due <= self.at:
                 self.apply(loaded, Clock(at=self.at, id=loaded.next_event_id))
@@ -144,9 +149,11 @@ class Work:
                     loaded = self.unit.load(row)
                 except DefinitionError:
                     continue
+                # With `returned`, releasing the claim is enough: the visit is pending again.
                 if claim.visit in loaded.now.pending and not claim.returned:
                     self.interrupt(loaded, claim)
                     self.caught_up = True
+            # Also if the run has ended: a claim of a dead server has no other end.
             self.unit.release(claim)
 
     def interrupt(self, loaded: LoadedRun, claim: ClaimRow) -> None:
@@ -167,6 +174,7 @@ class Work:
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
         unit = self.unit
+        # A new unit of work: the changes of the refused call must not be committed along with those of time.
         empty = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
         fresh = Work(empty, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
@@ -177,6 +185,7 @@ class Work:
     # -- families --------------------------------------------------------------
 
     def _start_child(self, parent: LoadedRun, child: Child) -> None:
+        # An earlier child of the same event may have failed the step, which then no longer needs this one.
         if not _waits_for(parent, child.visit, child.index, child.id):
             return
         try:
@@ -200,6 +209,7 @@ class Work:
             id=loaded.next_event_id,
             inputs=beginning.inputs,
             scope=child.scope,
+            # A child may print a secret of its parent, which it got as part of another text.
             secrets=(*parent.now.secrets, *beginning.secrets),
         )
         self.apply(loaded, start)
@@ -237,6 +247,7 @@ class Work:
         if parent is None:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
+            # A parent that was closed without its module can't process events.
             if found is None or found.ended or found.id in self.unit.closed:
                 return
             parent = self.unit.load(found)
@@ -302,6 +313,7 @@ def submit(
             answered = work.queries.answer(loaded.row.key, step_id)
             if answered is not None:
                 return repeat_reply(loaded, answered, result, reply_to(work, loaded))
+        # Otherwise the answer itself ends the wait, and catching up first would make it a late one.
         if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
             work.catch_up(loaded)
         check_shown(loaded, step_id, shown)
@@ -327,6 +339,7 @@ def _checked_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | Non
     if claim is None:
         if owner is not None:
             raise RefusedError("not_claimed", f"`{step_id}` is no longer claimed by this server")
+        # An agent answers a step that no server has claimed. The commit fails if one claims it at the same moment.
         work.unit.require_free(loaded, step_id)
     elif claim.owner != owner:
         raise RefusedError("claimed", f"the server is executing `{step_id}`; do not do it yourself")

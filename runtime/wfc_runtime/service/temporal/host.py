@@ -72,6 +72,7 @@ class Host:
         self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
         self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
         """The run's secrets after its last event; the snapshot of an ended run no longer contains them."""
+        # A run that was moved from a file brings its history along, unless that was too long.
         self.first = 0 if seed.earlier else seed.version
         """The number of events stored elsewhere: in earlier executions, or in the engine the run came from."""
         self.unborn: set[str] = set()
@@ -130,6 +131,7 @@ class Host:
         outcome = step(self.machine, self.snapshot, event, self.limits)
         redaction = EventRedaction(self.machine, self.snapshot, outcome)
         self.snapshot, self.secrets = outcome.snapshot, outcome.secrets
+        # Time has no actor, even if a call has reported it.
         said = None if isinstance(event, Clock) else actor
         data = event_data(event, outcome, more, redaction, kept_fields(event, outcome, redaction))
         self._enter(event.at, event_kind(event, outcome), data, visit, said)
@@ -167,6 +169,7 @@ class Host:
         """The visit and the index of a child that the run waits for."""
         for visit, pending in self.now.pending.items():
             for index, one in enumerate(pending.children):
+                # A child that has ended has its result in this place; only a running one can end.
                 if one == {"run": child}:
                     return visit, index
         return None
@@ -192,6 +195,7 @@ class Host:
         step_id = answer.step_id
         known = self.answers.get(step_id)
         try:
+            # A pending visit has not been answered yet, whatever an earlier visit of the same name got.
             if known is not None and step_id not in self.now.pending and not answer.unfit:
                 return Accepted(repeat_reply(self, known, answer.result, reply_to(self, at)), None, [])
             return self._take(answer, at)
@@ -208,6 +212,8 @@ class Host:
         check_shown(self, step_id, answer.shown)
         event = Submit(at=at, id=self.next_event_id, visit=step_id, result=answer.result)
         outcome = self.apply(event, step_id, shown_digest(self, step_id), answer.actor)
+        # The client replaced a result that is too large or not JSON; the step is checked first, since a refusal
+        # because of the step is the more useful one.
         if answer.unfit:
             raise unfit(answer.unfit)
         if outcome.refusal is not None:
@@ -265,6 +271,7 @@ class Host:
         return replace(
             self.seed,
             digest=self.row.digest,
+            # The snapshot already contains the inputs, the scope and the secrets.
             inputs={},
             scope={},
             secrets=[],
@@ -276,6 +283,8 @@ class Host:
             moved=None,
             earlier=[],
             keeps_overdue=True,
+            # An execution that began under an earlier version keeps its limit for replays; its successor is a new
+            # history.
             limits={name: value for name, value in self.seed.limits.items() if name != "grace_seconds"},
         )
 

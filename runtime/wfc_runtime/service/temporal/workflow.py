@@ -66,6 +66,7 @@ class RunWorkflow:
         if self._missing is not None:
             # This fails the task, not the run: Temporal retries, here or on a worker that has the module.
             raise self._missing
+        # The SDK's event loop is deterministic: tasks are resumed in the same order in each replay.
         helpers = [asyncio.create_task(self._children.tend()), asyncio.create_task(self._keep_time())]
         try:
             await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
@@ -97,6 +98,7 @@ class RunWorkflow:
             or info.is_continue_as_new_suggested()
             or info.get_current_history_length() >= self._host.seed.renew_after
         )
+        # A run that is too heavy continues in this execution: Temporal would refuse it as the input of a new one.
         return wanted and self._is_idle() and self._host.weight <= MOST_BYTES
 
     def _cancel(self) -> None:
@@ -109,6 +111,7 @@ class RunWorkflow:
     async def _end(self) -> Json:
         host, now, parent = self._host, self._host.now, self._host.seed.parent
         result = {"value": now.result} if now.status == "completed" else {"error": now.error}
+        # The parent must be able to redact the secrets of the child, whose snapshot has forgotten them.
         ended = Ended(host.row.id, result, list(host.secrets))
         if self._tells and parent is not None:
             await self._tell(parent, ended)
@@ -148,6 +151,7 @@ class RunWorkflow:
             await workflow.wait_condition(lambda: host.now.due is not None)
             due = host.now.due
             assert due is not None
+            # The due time may have passed while the worker was down.
             left = max(due - self._now(), _SHORTEST)
             try:
                 await workflow.wait_condition(_earlier(host, due), timeout=left)
@@ -159,6 +163,7 @@ class RunWorkflow:
 
     def _publish(self) -> None:
         shown = (self._host.now.status, self._host.pending_names)
+        # Each upsert is an event in the history, which counts towards Temporal's limits.
         if shown != self._published:
             self._published = shown
             workflow.upsert_search_attributes(search_attributes.since(*shown))
@@ -177,6 +182,7 @@ class RunWorkflow:
         if not self._children.is_quiet:
             # The reply is computed before the wait, but returned only when all children that it names exist.
             await workflow.wait_condition(lambda: self._children.is_quiet)
+        # The client then asks with a query, whose answer is not stored in the history.
         return self._said(reply) if size_of(reply) <= MOST_REPLY else self._said({})
 
     @submit.validator
@@ -189,6 +195,7 @@ class RunWorkflow:
             raise to_failure(refused) from None
         self._tried = (_update_id(), trial, accepted)
         if accepted.reply is not None:
+            # A rejected update writes no history, so repeating an answer costs nothing.
             raise ApplicationError("the same answer was accepted before", type=AGAIN)
 
     def _accept(self, answer: Answer, at: float) -> Accepted:
