@@ -154,10 +154,9 @@ def test_the_server_it_names_for_agents_is_the_one_of_init_which_the_doctor_has_
     assert json.loads(texts[0]) == json.loads(WRITTEN[".mcp.json"])
 
 
-def test_the_schema_setting_it_names_is_what_init_writes() -> None:
-    text = (ROOT / EDITORS).read_text(encoding="utf-8")
-    (shown,) = re.findall(r'`("yaml\.schemas": .*?)`', text)
-    assert json.loads("{" + shown + "}") == json.loads(WRITTEN[".vscode/settings.json"])
+@holds((EDITORS, '{\n  "yaml.schemas"'))
+def test_the_schema_setting_it_names_is_what_init_writes(texts: list[str]) -> None:
+    assert json.loads(texts[0]) == json.loads(WRITTEN[".vscode/settings.json"])
 
 
 def _commit(folder: Path) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.command import Result, wfc
+from wfc import config
+from wfc.cli.shared.words import words
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import RULES
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
+from wfc_runtime.machine.values import Limits
 
 
 @cache
@@ -74,9 +79,7 @@ def test_an_unknown_topic_is_wrong_usage_and_gets_a_suggestion() -> None:
     done = explain("needs-state-mising")
     assert done.status == 2
     assert done.out == ""
-    assert (
-        "there is no check or step type `needs-state-mising`; did you mean `needs-state-missing`?" in done.err
-    )
+    assert "nothing is called `needs-state-mising`; did you mean `needs-state-missing`?" in done.err
     assert "`wfc explain` lists them all" in explain("frobnicate").err
 
 
@@ -107,4 +110,63 @@ def test_json_holds_the_same_as_data() -> None:
 def test_a_code_that_no_check_has_is_not_taken_for_another() -> None:
     done = explain("WF999")
     assert done.status == 2
-    assert "there is no check or step type `WF999`; `wfc explain` lists them all" in done.err
+    assert "nothing is called `WF999`; `wfc explain` lists them all" in done.err
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "part"),
+    [
+        ("retry", "retry (field)", "  max_attempts   required "),
+        ("needs_state", "needs_state (field)", "every step type"),
+        ("output-to", "output_to (field)", "The state field that gets the result."),
+        ("fails_on_exit", "fails_on_exit (field)", "  of       shell"),
+        ("initial_state", "initial_state (field)", "a workflow"),
+        ("max_attempts", "max_attempts (field)", "`retry`"),
+        ("tojson", "tojson (filter)", "as JSON text"),
+        ("defined", "defined (test)", "`x is defined`"),
+        ("now", "now (function)", "`now()`"),
+        ("allow-exec", "exec.allow (setting of [tool.wfc])", "--allow-exec"),
+        ("exec.allow", "exec.allow (setting of [tool.wfc])", "--allow-exec"),
+        ("tool.wfc.exec.write", "exec.write (setting of [tool.wfc])", "--allow-write"),
+        ("result_bytes", "run_limits (setting of [tool.wfc])", "`result_bytes`"),
+        ("engine", "engine (setting of [tool.wfc])", "temporal"),
+    ],
+)
+def test_fields_filters_tests_functions_and_settings_are_explained(topic: str, title: str, part: str) -> None:
+    done = explain(topic)
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[0] == title
+    assert part in done.out
+    data = json.loads(explain(topic, "--json").out)
+    assert data["meanings"][0]["name"] == title.split()[0]
+
+
+def test_a_word_with_several_meanings_has_a_page_for_each() -> None:
+    titles = [
+        line for line in explain("default").out.splitlines() if line.startswith(("default (", "agents."))
+    ]
+    assert titles == ["default (field)", "default (filter)", "agents.default (setting of [tool.wfc])"]
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("retrry", "retry"), ("tojsn", "tojson"), ("exec.alow", "exec.allow")]
+)
+def test_a_misspelt_word_gets_a_suggestion(slip: str, meant: str) -> None:
+    assert f"nothing is called `{slip}`; did you mean `{meant}`?" in explain(slip).err
+
+
+def test_every_setting_that_is_read_is_explained() -> None:
+    known = {one.name for one in words() if one.kind == "setting"}
+    tables = {"exec": config._EXEC_SETTINGS, "agents": config._AGENT_SETTINGS}
+    every = {*config._SETTINGS, *(f"{table}.{key}" for table, keys in tables.items() for key in keys)}
+    assert known == every
+    text = {one.name: one.doc for one in words() if one.kind == "setting"}
+    assert all(f"`{one}`" in text["limits"] for one in config.CompileLimits.__annotations__)
+    limits = [one.name for one in fields(Limits) if one.name not in ("expressions", "grace_seconds")]
+    assert all(f"`{name}`" in text["run_limits"] for name in limits)
+
+
+def test_every_field_filter_test_and_function_of_the_language_page_is_explained() -> None:
+    names = {one.name for one in words()}
+    assert {*FILTERS, *FUNCTIONS, *TESTS} <= names
+    assert {name for kind in STEP_TYPES.values() for name in kind.FIELDS} <= names

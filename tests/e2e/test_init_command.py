@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
 from tests.e2e.command import Result, wfc
 from tests.support import ROOT
+from wfc.config import CompileLimits
 from wfc.doctor import examine
 from wfc.emit.module import with_header
+from wfc.testfiles.reader import Reader
 from wfc_runtime.header import digest
 
 ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -43,7 +47,69 @@ def test_a_new_project_is_checked_compiled_and_tested_at_once(project: Path) -> 
     assert tested.status == 0, tested.out + tested.err
     assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["wfc"]["args"] == ["serve"]
     settings = json.loads((project / ".vscode" / "settings.json").read_text())
-    assert (project / next(iter(settings["yaml.schemas"]))).is_file()
+    assert all((project / schema).is_file() for schema in settings["yaml.schemas"])
+
+
+def test_the_editor_schemas_accept_every_shipped_workflow_of_each_language_and_every_test_file(
+    project: Path,
+) -> None:
+    settings = json.loads((project / ".vscode" / "settings.json").read_text())
+    workflows, tests = settings["yaml.schemas"]
+    shipped = sorted((ROOT / "workflows").glob("*.yaml"))
+    assert any("\nblocks:" in path.read_text() for path in shipped)
+    assert any("\nsteps:" in path.read_text() for path in shipped)
+    for schema, files in (
+        (workflows, [path for path in shipped if ".test." not in path.name]),
+        (tests, [path for path in shipped if ".test." in path.name]),
+    ):
+        validator = jsonschema.Draft7Validator(json.loads((project / schema).read_text()))
+        for path in files:
+            reader = Reader.of(str(path), path.read_bytes(), CompileLimits())
+            assert reader.root is not None
+            found = [error.message for error in validator.iter_errors(reader.data(reader.root))]
+            assert found == [], path
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ("any", "name: a\nversion: '1'\nsteps: [{id: a, type: shel, command: make}]\n"),
+        ("any", "name: a\nversion: '1'\nsteps: [{id: a, type: shell, comand: make}]\n"),
+        ("any", "name: a\nblocks: [{id: a, type: Shel, inputs: {command: make}}]\n"),
+        ("any", "name: a\nblocks: [{id: a, type: Shell, inputs: {command: make}, dependson: [b]}]\n"),
+        ("any", "name: a\n"),
+        ("tests", "tests: [{name: a, answer: {}}]\n"),
+    ],
+)
+def test_the_schemas_still_refuse_mistakes(project: Path, schema: str, text: str) -> None:
+    made = json.loads(wfc("schema", schema, cwd=project).out)
+    jsonschema.Draft7Validator.check_schema(made)
+    reader = Reader.of("x.yaml", text.encode(), CompileLimits())
+    assert reader.root is not None
+    assert not jsonschema.Draft7Validator(made).is_valid(reader.data(reader.root))
+
+
+def test_the_problem_matchers_are_those_of_this_repository_and_find_each_finding(project: Path) -> None:
+    name = Path(".github") / "wfc-problem-matcher.json"
+    assert (project / name).read_bytes() == (ROOT / name).read_bytes()
+    [task] = json.loads((project / ".vscode" / "tasks.json").read_text())["tasks"]
+    pattern = task["problemMatcher"]["pattern"]
+    bad = project / "workflows" / "bad.yaml"
+    bad.write_text("name: bad\nversion: '1'\nsteps: [{id: a, type: shell, comand: make, needs_state: [x]}]\n")
+    done = wfc("check", "workflows/bad.yaml", cwd=project)
+    found = [re.match(pattern["regexp"], line) for line in done.out.splitlines()]
+    matched = [(one[pattern["file"]], one[pattern["severity"]], one[pattern["code"]]) for one in found if one]
+    expected = json.loads(wfc("check", "workflows/bad.yaml", "--format", "json", cwd=project).out)["findings"]
+    assert matched == [(one["file"], one["severity"], one["code"]) for one in expected]
+    assert len(matched) >= 2
+
+
+def test_the_editor_settings_name_the_folder_of_the_workflows(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.wfc]\nworkflows = "flows"\n')
+    assert wfc("init", cwd=tmp_path).status == 0
+    settings = json.loads((tmp_path / ".vscode" / "settings.json").read_text())
+    patterns = [one for some in settings["yaml.schemas"].values() for one in some]
+    assert all(one.lstrip("!").startswith("flows/") for one in patterns)
 
 
 def test_nothing_that_is_there_is_changed_and_what_to_add_is_said(tmp_path: Path) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
+from wfc.cli.schema import schema_text
 from wfc.cli.shared.output import say
 from wfc.config import Config, find_root, load_config
 from wfc.render.style import style_for
-from wfc.starter import PIECES, Piece, claude_pieces
+from wfc.starter import PIECES, SCHEMA, TESTS_SCHEMA, Piece, claude_pieces
 from wfc.workspace.files import writing
+
+_SCHEMAS = (
+    Piece(SCHEMA, "the schema of workflows", partial(schema_text, "any"), "definitions"),
+    Piece(TESTS_SCHEMA, "the schema of test files", partial(schema_text, "tests"), "json-schema.org"),
+)
 
 
 @click.command("init")
@@ -23,7 +30,8 @@ def command(show: bool, claude: bool) -> int:
     """Set up a project in this folder. Existing files are never changed: wfc prints what to add to them.
 
     Writes .mcp.json (with which Claude Code and other agents start `wfc serve`), a starter workflow with its test and
-    its module, a pre-commit configuration, editor settings with the language's schema, and .gitignore.
+    its module, a pre-commit configuration, .gitignore, editor settings with the schemas of workflows and test files, a
+    task for VS Code, and a problem matcher for GitHub Actions.
 
     With --claude also .claude/ (the command /workflow, permissions, hooks that mention open runs, an agent for child
     runs, a skill for writing workflows) and a paragraph in CLAUDE.md.
@@ -33,11 +41,10 @@ def command(show: bool, claude: bool) -> int:
         raise click.UsageError(f"the root of the project is `{root}`; run wfc init there")
     config = load_config(root)
     style = style_for(sys.stdout)
-    for piece in (*PIECES, *(claude_pieces() if claude else ())):
+    for piece in (*PIECES, *_SCHEMAS, *(claude_pieces() if claude else ())):
         if show:
-            say(
-                f"{style.paint(piece.place(config.workflows), 'bold')}: {piece.purpose}\n{_indented(piece.text())}"
-            )
+            title = style.paint(piece.place(config.workflows), "bold")
+            say(f"{title}: {piece.purpose}\n{_indented(piece.content(config.workflows))}")
         else:
             _put(piece, config)
     if not show:
@@ -56,12 +63,12 @@ def _put(piece: Piece, config: Config) -> None:
                 say(f"kept     {shown}: it has {piece.purpose} already")
             else:
                 say(f"kept     {shown}: for {piece.purpose}, add this to it:")
-                say(_indented(piece.text()))
+                say(_indented(piece.content(config.workflows)))
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         # Mode x: a file that was created in the meantime is not overwritten either.
         with path.open("x", encoding="utf-8") as file:
-            file.write(piece.text())
+            file.write(piece.content(config.workflows))
     say(f"wrote    {shown}: {piece.purpose}")
 
 

@@ -24,6 +24,12 @@ class Piece:
         """The path of the file in a project with this workflows folder."""
         return self.path.replace("workflows/", f"{workflows}/")
 
+    def content(self, workflows: str) -> str:
+        """Its text in such a project."""
+        return (
+            self.text().replace("workflows/", f"{workflows}/") if self.path.endswith(".json") else self.text()
+        )
+
     def is_in(self, text: str) -> bool:
         return self.mark in text
 
@@ -37,16 +43,39 @@ def _agent() -> str:
 
 
 def _editor() -> str:
-    schemas = {".vscode/wfc.schema.json": ["workflows/*.yaml", "!workflows/*.test.yaml"]}
+    # A glob with `!` takes files out again, in the YAML extension of VS Code.
+    schemas = {
+        SCHEMA: [
+            "workflows/**/*.yaml",
+            "workflows/**/*.yml",
+            "!workflows/**/*.test.yaml",
+            "!workflows/**/*.test.yml",
+        ],
+        TESTS_SCHEMA: ["workflows/**/*.test.yaml", "workflows/**/*.test.yml"],
+    }
     return json.dumps({"yaml.schemas": schemas}, indent=2) + "\n"
 
 
-def _schema() -> str:
-    from wfc.language.schema import steps_schema
+def _tasks() -> str:
+    matcher = {
+        "owner": "wfc",
+        "source": "wfc",
+        "fileLocation": ["autoDetect", "${workspaceFolder}"],
+        "pattern": {
+            "regexp": r"^(.+?):(\d+):(\d+): (error|warning|info)\[(WF\d{3})[^\]]*\]: (.*)$",
+            "file": 1,
+            "line": 2,
+            "column": 3,
+            "severity": 4,
+            "code": 5,
+            "message": 6,
+        },
+    }
+    task = {"label": "wfc check", "type": "shell", "command": "wfc check", "problemMatcher": matcher}
+    return json.dumps({"version": "2.0.0", "tasks": [task]}, indent=2) + "\n"
 
-    return json.dumps(steps_schema(), indent=2, ensure_ascii=False) + "\n"
 
-
+SCHEMA, TESTS_SCHEMA = ".vscode/wfc.schema.json", ".vscode/wfc.tests.schema.json"
 PIECES = (
     Piece(".mcp.json", "the server that agents start", _agent, '"serve"'),
     Piece("workflows/summarise-changes.yaml", "a starter workflow", _file("workflow.yaml"), "name:"),
@@ -54,8 +83,14 @@ PIECES = (
     Piece(
         ".pre-commit-config.yaml", "the checks before each commit", _file("pre-commit.yaml"), "wfc-compile"
     ),
-    Piece(".vscode/settings.json", "completion in the editor", _editor, "wfc.schema.json"),
-    Piece(".vscode/wfc.schema.json", "the language's schema", _schema, "definitions"),
+    Piece(".vscode/settings.json", "completion in the editor", _editor, "wfc.tests.schema.json"),
+    Piece(".vscode/tasks.json", "findings of `wfc check` in the editor", _tasks, "wfc check"),
+    Piece(
+        ".github/wfc-problem-matcher.json",
+        "findings as annotations of GitHub Actions",
+        _file("problem-matcher.json"),
+        '"wfc-error"',
+    ),
     Piece(".gitignore", "runs kept out of git", lambda: ".wfc/\n", ".wfc"),
 )
 

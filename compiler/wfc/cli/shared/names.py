@@ -45,12 +45,14 @@ def _workflows() -> Iterator[str]:
 
 def topics() -> Iterator[str]:
     """Everything that `wfc explain` explains."""
+    from wfc.cli.shared.words import word_names
     from wfc.language.steps import STEP_TYPES
     from wfc.rules import RULES
 
     for rule in RULES:
         yield from (rule.code, rule.name)
     yield from STEP_TYPES
+    yield from word_names()
 
 
 def _revisions() -> list[str]:
