@@ -50,11 +50,12 @@ class Effect:
 
 @struct(frozen=True)
 class Guard:
-    """A condition of an edge: `when` (an expression), `at_most` (a count), `ok` or `otherwise`."""
+    """A condition of an edge: `when` (an expression), `at_most` (a count), `ended` (branches), `ok` or `otherwise`."""
 
     name: str
     text: Any = None
     reads: tuple[str, ...] = ()
+    """The state fields that it reads; of `ended`, the ends of the branches."""
     at_most: int | None = None
 
 
@@ -255,3 +256,5 @@ class Vertex:
     """The author's condition, as written."""
     inputs: dict[str, Any] = field(default_factory=dict)
     """What the author gives it, as written."""
+    reads: tuple[str, ...] = ()
+    """Steps whose results it reads without waiting for them explicitly: it begins after these as well."""

@@ -222,8 +222,23 @@ class SourceFile:
 
     @cached_property
     def module(self) -> Module | None:
-        """The IR. It exists for workflows with mistakes too, as far as it can be built."""
+        """The IR. It exists for workflows with mistakes too, as far as it can be built.
+
+        Checks look at this one. In a graph of dependencies it has the steps in waves, which is one possible order.
+        """
         return lower_workflow(self.workflow, self.language.on_failure) if self.workflow else None
+
+    @cached_property
+    def scheduled_module(self) -> Module | None:
+        """The IR that modules are made from: in a graph, a step begins when what it depends on has ended."""
+        graph = self.parsed.graph if self.parsed else None
+        if not graph or self.workflow is None:
+            return self.module
+        needs = {
+            name: frozenset((*vertex.reads, *(one.step for one in vertex.waits)))
+            for name, vertex in graph.items()
+        }
+        return lower_workflow(self.workflow, self.language.on_failure, needs)
 
 
 @struct(eq=False)

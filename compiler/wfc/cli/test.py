@@ -136,9 +136,9 @@ def _coverage(reports: list[FileReport], paths: tuple[str, ...]) -> list[Coverag
         _, files = load_project(select(()))
         names = {str(file.name) for file in files.values() if file.name is not None}
     found = [
-        measure(file.module, str(path), trace)
+        measure(file.scheduled_module, str(path), trace)
         for path, file in files.items()
-        if file.module is not None and file.name in names
+        if file.scheduled_module is not None and file.name in names
     ]
     return sorted(found, key=lambda one: one.path)
 

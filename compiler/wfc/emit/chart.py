@@ -159,6 +159,8 @@ def _state(state: State, region: Region, indent: int) -> list[str]:
 def _guard_call(guard: Guard) -> Call:
     if guard.name == "at_most":
         return Call("at_most", (guard.at_most,))
+    if guard.name == "ended":
+        return Call("ended", guard.reads)
     most = {"at_most": guard.at_most} if guard.at_most is not None else {}
     return Call("when", (guard.text, *guard.reads), most)
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 from wfc.ir import FINISHED, Chart, FieldInfo, Module
 from wfc.language import types
-from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.ast import Scope, Task, Workflow, walk
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Keeping, Step
 from wfc.language.types import Type
 from wfc.language.values import Text
 from wfc.lower.lowering import Lowering
 from wfc.lower.names import machine_name
+from wfc.lower.schedule import Needs, scheduled
 from wfc.template import Read
 
 # Secret state fields: those that are marked, and those computed from a secret.
@@ -64,10 +65,11 @@ def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]
     return first in known and (read.root == "state" or inputs[first].holds_secret(*rest))
 
 
-def lower_workflow(workflow: Workflow, on_failure: str = "") -> Module:
+def lower_workflow(workflow: Workflow, on_failure: str = "", needs: Needs | None = None) -> Module:
     """The IR of a workflow, also of one with errors, because checks run on it.
 
-    `on_failure` is the advice of the source language for a run that failed at a step.
+    `on_failure` is the advice of the source language for a run that failed at a step. With `needs`, the dependencies of
+    the main steps, each step begins when what it depends on has ended.
     """
     name = workflow.name.text if workflow.name else ""
     description = workflow.description.text if workflow.description else ""
@@ -75,7 +77,7 @@ def lower_workflow(workflow: Workflow, on_failure: str = "") -> Module:
         name=name,
         version=workflow.version.text if workflow.version else "",
         description=description,
-        main=_chart(workflow, machine_name(name), name, description),
+        main=_chart(workflow, machine_name(name), name, description, needs),
         tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
         tags=tuple(word.text for word in workflow.tags or ()),
         author=workflow.author.text if workflow.author else "",
@@ -87,10 +89,11 @@ def _task_chart(task: Task, title: str) -> Chart:
     return _chart(task, machine_name(title), title, task.description.text if task.description else "")
 
 
-def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
-    lowering = Lowering(list(scope.walk()))
-    lowering.root.initial = lowering.entry_of(scope.block, FINISHED)
-    lowering.block(scope.block, FINISHED)
+def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs | None = None) -> Chart:
+    steps = scope.block if needs is None else scheduled(scope.block, needs)
+    lowering = Lowering(list(walk(steps)))
+    lowering.root.initial = lowering.entry_of(steps, FINISHED)
+    lowering.block(steps, FINISHED)
     return Chart(
         name,
         title,

@@ -1,14 +1,14 @@
 """Build one chart. Steps add their states and edges here.
 
 A step becomes one state, plus a state for each part: `when` decides whether the step runs, `retry` waits between two
-attempts, `turn` is the condition of a loop. Lowering is continuation-passing: a step gets the id of the state that
-follows it (`after`) and leads its edges there, so that nothing is patched afterwards. Ids of steps that come later are
-known from the start, because `Names` assigns the names of all steps first.
+attempts, `turn` is the condition of a loop, `gate` waits for other branches. Lowering is continuation-passing: a step
+gets the id of the state that follows it (`after`) and leads its edges there, so that nothing is patched afterwards. Ids
+of steps that come later are known from the start, because `Names` assigns the names of all steps first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -165,14 +165,30 @@ class Lowering:
         """The targets of `continue` and `break`; outside of a loop both are the following state."""
         return self._loops[-1] if self._loops else (after, after)
 
-    def branch(self, step: Step, title: str, steps: list[Step]) -> Region:
-        """Lower a branch to a region of its own, which runs concurrently with the other branches until it ends."""
+    def branches(
+        self, step: Step, branches: Mapping[str, list[Step]], after: Mapping[str, tuple[str, ...]]
+    ) -> tuple[Region, ...]:
+        """Lower each branch to a region of its own, which runs concurrently with the others until it ends.
+
+        A branch in `after` begins when the branches that are listed for it have ended.
+        """
+        regions = {title: self._named_region(step, title) for title in branches}
+        outer = self._region
+        for title, steps in branches.items():
+            region = self._region = regions[title]
+            region.initial = self.entry_of(steps, region.end)
+            if title in after and steps:
+                gate = self.state(steps[0], part="gate")
+                ends = tuple(regions[one].end for one in after[title])
+                self.edge(gate, region.initial, guard=Guard("ended", reads=ends))
+                region.initial = gate
+            self.block(steps, region.end)
+        self._region = outer
+        return tuple(regions.values())
+
+    def _named_region(self, step: Step, title: str) -> Region:
         name = self._names.branch(step, title)
-        outer, self._region = self._region, Region(name, title, end=self._names.free(f"{name}_end"))
-        self._region.initial = self.entry_of(steps, self._region.end)
-        self.block(steps, self._region.end)
-        made, self._region = self._region, outer
-        return made
+        return Region(name, title, end=self._names.free(f"{name}_end"))
 
 
 def data(value: Any) -> Any:

@@ -6,7 +6,7 @@ from statemachine import State
 from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Retry, Return
 from wfc_runtime.machine.inputs import lenient, one_of, unchecked, with_keys
-from wfc_runtime.machine.interpreter import at_most, faultless, ok, otherwise, when
+from wfc_runtime.machine.interpreter import at_most, ended, faultless, ok, otherwise, when
 from wfc_runtime.machine.redaction import Secret
 from wfc_runtime.machine.spawn import Spawn
 
@@ -28,6 +28,7 @@ __all__ = [
     "WorkflowObject",
     "WorkflowState",
     "at_most",
+    "ended",
     "faultless",
     "lenient",
     "ok",

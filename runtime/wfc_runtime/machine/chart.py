@@ -52,6 +52,9 @@ class Walk:
     def is_faultless(self) -> bool:
         return True
 
+    def are_active(self, states: tuple[str, ...]) -> bool:
+        return all(state in self.state for state in states)
+
     def holds(self, state: str, condition: Condition) -> bool:
         holds = condition.text is True or self.decide(str(condition.text))
         if holds and condition.most is not None:

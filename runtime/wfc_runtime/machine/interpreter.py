@@ -69,6 +69,21 @@ def at_most(turns: int) -> Guard:
     return as_guard(Condition(True, (), turns), f"at most {turns} times")
 
 
+@dataclass(frozen=True)
+class Ended(Guarding):
+    """Other branches have ended. A state with such an edge waits for them, and for nothing from outside."""
+
+    ends: tuple[str, ...]
+
+    def allows(self, run: Run, state: str) -> bool:
+        return run.may_leave(state) and run.are_active(self.ends)
+
+
+def ended(*ends: str) -> Guard:
+    """The branches with these final states have ended."""
+    return as_guard(Ended(ends), f"ended: {', '.join(end.removesuffix('_end') for end in ends)}")
+
+
 class Unfailed(Guarding):
     def allows(self, run: Run, state: str) -> bool:
         return run.may_leave(state)
@@ -115,6 +130,9 @@ class Node:
     """The nodes that are entered with it: one child, or every branch."""
     eventless: list[Edge] = field(default_factory=list)
     on: dict[str, list[Edge]] = field(default_factory=dict)
+
+    is_gate: bool = False
+    """Whether it waits for other branches. A run does not count such a state as a visit."""
 
     owner: str | None = None
     """For a state of a step that a dialect has added: the step that it is part of, or ""."""
@@ -203,6 +221,7 @@ class Structure:
         if not guards and not events:
             # An edge without event and guard must not be taken while its state has an unhandled failure.
             known = (OK,)
+        source.is_gate = source.is_gate or any(isinstance(guard, Ended) for guard in known)
         domain = _domain(source, target)
         edge = Edge(source, target, known, is_addressed, domain, in_order(_entered(target, domain)))
         if not events:
@@ -270,6 +289,9 @@ class Interpreter:
     @property
     def configuration(self) -> list[str]:
         return [node.id for node in in_order(self._active)]
+
+    def is_active(self, state: str) -> bool:
+        return state in self._active
 
     def start(self) -> None:
         # Effects may raise events while their state is being entered; these wait until the entry is complete.

@@ -27,6 +27,8 @@ class Moving(Protocol):
 
     def raise_(self, event: str, at: str = "") -> object: ...
 
+    def is_active(self, state: str) -> bool: ...
+
 
 class Run:
     """Created from a snapshot and an event, notified of entered and left states, and read out as an `Outcome`."""
@@ -53,6 +55,8 @@ class Run:
     # -- notifications of the interpreter --------------------------------------
 
     def entered(self, state: str) -> None:
+        if self.structure.nodes[state].is_gate:
+            return
         self.outcome.entered.append(state)
         self.snapshot.visits[state] = self.snapshot.visits.get(state, 0) + 1
         # A new visit starts without the failure of the one before.
@@ -79,6 +83,8 @@ class Run:
                 self.fail(state, error)
 
     def left(self, state: str) -> None:
+        if self.structure.nodes[state].is_gate:
+            return
         self.outcome.left.append(state)
         self.drop(state)
 
@@ -87,6 +93,11 @@ class Run:
     def may_leave(self, state: str) -> bool:
         """Whether no unhandled failure blocks the state."""
         return not self._halted and state not in self._failed
+
+    def are_active(self, states: tuple[str, ...]) -> bool:
+        if self.configuration_value is not None:
+            return all(state in self.configuration_value for state in states)
+        return all(self.interpreter.is_active(state) for state in states)
 
     def is_faultless(self) -> bool:
         """Whether no failure has been deferred to the end of the run."""

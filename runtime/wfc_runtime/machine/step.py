@@ -22,7 +22,7 @@ from wfc_runtime.machine.values import Limits, size_of
 
 class SnapshotCheck:
     """The rules for one machine: every active frame has one active child, every active parallel state has all branches
-    active, and every active step waits for something."""
+    active, and every active step waits for something: a gate for other branches, any other for an event."""
 
     def __init__(self, structure: Structure) -> None:
         self._states = structure.nodes
@@ -63,7 +63,7 @@ class SnapshotCheck:
                 return f"not every branch of `{name}` is active"
             if state.children and not state.is_parallel and len(inside) != 1:
                 return f"{len(inside)} states inside `{name}` are active"
-            if state.is_step and waiting.count(name) != 1:
+            if state.is_step and waiting.count(name) != (not state.is_gate):
                 return f"`{name}` is active and does not wait for anything"
         idle = [name for name in waiting if name not in active]
         return f"`{idle[0]}` waits for something and is not active" if idle else ""

@@ -37,7 +37,7 @@ def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInf
     for node in structure.nodes.values():
         # Branches of a parallel step are compound states, and their ends are final states.
         title = _title(node, structure)
-        if title and not node.is_final and (node.is_parallel or not node.children):
+        if title and not node.is_final and not node.is_gate and (node.is_parallel or not node.children):
             states.setdefault(title, []).append(node)
     hidden = _hidden_fields(structure)
     for title, nodes in states.items():

@@ -16,7 +16,7 @@ from wfc_runtime.errors import NotFoundError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.interpreter import Condition, structure_of
+from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
 from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.context import ServerContext
@@ -363,9 +363,13 @@ def render_chart(machine: AnyMachine, active: list[str]) -> str:
 
 
 def _shown(machine: AnyMachine, active: list[str]) -> Iterator[State]:
-    """The innermost active states. A retry delay is shown as the step that is retried."""
+    """The innermost active states, without those that wait for other branches.
+
+    A retry delay is shown as the step that is retried.
+    """
+    nodes = structure_of(machine).nodes
     for state in machine.states_map.values():
-        if state.id in active and state.is_atomic:
+        if state.id in active and state.is_atomic and not nodes[state.id].is_gate:
             effect = machine.steps.get(state.id)
             yield machine.states_map[effect.step] if isinstance(effect, Delay) else state
 
@@ -413,6 +417,9 @@ def _label(transition: Any) -> str:
     condition = next((owner for owner in owners if isinstance(owner, Condition)), None)
     if transition.match("recover"):
         return "on error"
+    waits = next((owner for owner in owners if isinstance(owner, Ended)), None)
+    if waits is not None:
+        return f"after {', '.join(end.removesuffix('_end') for end in waits.ends)}"
     if condition is None:
         return ""
     most = f" (at most {condition.most})" if condition.most is not None else ""

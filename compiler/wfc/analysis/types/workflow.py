@@ -352,7 +352,7 @@ def typed_module(file: SourceFile) -> Module | None:
     Only the file itself is used, and the result of a call is any: a generated module changes only if its own source
     does.
     """
-    module = file.module
+    module = file.scheduled_module
     if module is None or file.workflow is None:
         return None
     calls = any((child := step.child()) and not child.is_task for step in file.steps)

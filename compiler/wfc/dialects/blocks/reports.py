@@ -93,6 +93,8 @@ class Reports:
             return
         part = reference.parts[1]
         by_chance = other.wave < site.node.wave and other is not site.node
+        if by_chance:
+            site.world.read.setdefault(site.node.name, set()).add(other.name)
         message = (
             "a block can't read its own result"
             if other is site.node

@@ -72,6 +72,8 @@ class World:
     """Blocks that call a workflow, with the facts about it that references read beside its outputs."""
     inputs: set[str] = field(default_factory=set)
     """The inputs that references name, even in a condition that is constant."""
+    read: dict[str, set[str]] = field(default_factory=dict)
+    """Blocks with the blocks of earlier waves that they read without waiting for them."""
     secrets: dict[str, None] = field(default_factory=dict)
     """The environment variables that the file reads as secrets."""
     printed: dict[int, str] = field(default_factory=dict)

@@ -420,16 +420,17 @@ def parse_blocks(root: Mapping) -> Parsed:
         surface=file,
         reports=tuple(reports.all),
         booleans=understood(file.node),
-        graph={node.name: _vertex(node) for node in translation.graph.nodes.values()},
+        graph={node.name: _vertex(node, translation.world) for node in translation.graph.nodes.values()},
         mentioned=translation.inputs,
     )
 
 
-def _vertex(node: BlockNode) -> Vertex:
+def _vertex(node: BlockNode, world: World) -> Vertex:
     waits = tuple(Dependency(wait.block, wait.required) for wait in node.waits)
     written = node.block.condition.node.text if node.block.condition else ""
     inputs = node.block.node.get("inputs")
-    return Vertex(waits, " ".join(written.split()), plain(inputs) if isinstance(inputs, Mapping) else {})
+    given = plain(inputs) if isinstance(inputs, Mapping) else {}
+    return Vertex(waits, " ".join(written.split()), given, tuple(sorted(world.read.get(node.name, ()))))
 
 
 def _read_inputs(block: Block) -> None:

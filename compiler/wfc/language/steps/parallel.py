@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from wfc.language.fields import BRANCHES
 from wfc.language.shape import Field
@@ -30,6 +31,9 @@ class Parallel(Step):
 
     branches = Field(BRANCHES, "The branches: a name and a list of steps for each.", required=True)
 
+    after: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Branches that begin later, each with those that must have ended. Dialects with dependencies set it."""
+
     def blocks(self) -> Iterator[list[Step]]:
         yield from self.concurrent().values()
 
@@ -37,6 +41,6 @@ class Parallel(Step):
         return self.branches or {}
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
-        regions = tuple(chart.branch(self, name, steps) for name, steps in self.concurrent().items())
+        regions = chart.branches(self, self.concurrent(), self.after)
         name = chart.state(self, regions=regions)
         chart.edge(name, after, f"done_state_{name}")

@@ -7,7 +7,7 @@ the answers that take more than one value; the questions themselves are methods 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -116,8 +116,10 @@ class ChartBuilder(Protocol):
         """Where `continue` and `break` lead; both to `after` outside of a loop."""
         ...
 
-    def branch(self, step: Step, title: str, steps: list[Step]) -> Region:
-        """A region that runs concurrently with the other branches of the step."""
+    def branches(
+        self, step: Step, branches: Mapping[str, list[Step]], after: Mapping[str, tuple[str, ...]]
+    ) -> tuple[Region, ...]:
+        """Regions that run concurrently. A branch in `after` begins when those listed for it have ended."""
         ...
 
     # -- states and edges
