@@ -85,6 +85,7 @@ CODES = {
     "WF508": "useless_secret",
     "WF509": "path_injection",
     "WF602": "unbounded_fanout",
+    "WF603": "budget_too_small",
     "WF701": "stale_output",
     "WF702": "edited_output",
     "WF703": "breaks_running_instances",

@@ -142,6 +142,8 @@ class Chart:
     """States whose failure is deferred: the run continues, and fails at its end."""
     added: dict[str, str] = field(default_factory=dict)
     """States of steps that a dialect has added, with the step of the author's that each is part of."""
+    budget: dict[str, Any] = field(default_factory=dict)
+    """What a run may spend."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -189,6 +191,7 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
         for info in chart.fields:
             start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
             lines.append(f"  field {info.name}: {info.type}{start}")
+        lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]
         lines += _dump_region(chart.root, "  ", but_for)
     return "\n".join(lines) + "\n"

@@ -18,7 +18,7 @@ import tests.docs.test_readme  # noqa: F401  its fences count too
 from tests.docs.commands import why_not
 from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
 from tests.docs.test_docs import RUN
-from tests.support import ROOT, SETTLED
+from tests.support import ROOT, SETTLED, check
 from tests.unit.test_completeness import example_of
 from wfc.config import load_config
 from wfc.dialects.blocks.kinds import KINDS
@@ -84,6 +84,11 @@ def test_the_settings_of_agents_are_taken(texts: list[str], tmp_path: Path) -> N
     settings = load_config(project).agents
     assert settings is not None
     assert settings["roles"]["plan-reviewer"]["model"] == "strong"
+
+
+@holds(("docs/headless.md", "name: nightly-audit"))
+def test_the_example_with_budgets_checks_clean(texts: list[str]) -> None:
+    assert [one.message for one in check(texts[0]) if one.severity is not Severity.INFO] == []
 
 
 @holds(("docs/temporal.md", "# make a key"))

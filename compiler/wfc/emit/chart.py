@@ -50,6 +50,8 @@ class ChartWriter:
             lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
         if self.chart.facts:
             lines.append(print_assignment("facts", self.chart.facts, 1))
+        if self.chart.budget:
+            lines.append(print_assignment("budget", self.chart.budget, 1))
         if self.chart.added:
             lines.append(print_assignment("added", self.chart.added, 1))
         if self.chart.deferred:

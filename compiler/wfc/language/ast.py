@@ -7,7 +7,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
-from wfc.language.shape import Field, InputDecl, Shape
+from wfc.language.shape import BUDGET, Field, InputDecl, Shape
 from wfc.language.steps.base import Step
 from wfc.yaml import Mapping as MappingNode
 
@@ -92,6 +92,7 @@ class Workflow(Scope):
         "Values about the workflow, which a `call` gets if it lists their names in its `facts`.",
         example={"services": 3},
     )
+    budget = Field(BUDGET, "What a run may spend.", example={"usd": 5, "steps": 40})
     tasks = Field(
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `foreach` steps run, by name.",

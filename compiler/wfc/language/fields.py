@@ -167,6 +167,12 @@ SIZE: FieldType[Literal] = ScalarType(
 BOOLEAN: FieldType[Literal] = ScalarType(
     "`true` or `false`", lambda node: isinstance(node.value, bool), Literal, {"type": "boolean"}
 )
+AMOUNT: FieldType[Literal] = ScalarType(
+    "a number above 0",
+    _is_positive,
+    Literal,
+    {"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST},
+)
 FACTOR: FieldType[Literal] = ScalarType(
     "a number from 1 to 1,000",
     lambda node: _between(node, 1, 1000),

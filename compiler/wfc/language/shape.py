@@ -11,7 +11,21 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from wfc.caching import cached_property
 from wfc.language import types
-from wfc.language.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, FieldType, MapOf, Nested, OneOf
+from wfc.language.fields import (
+    AMOUNT,
+    ANYTHING,
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    SECONDS,
+    SIZE,
+    WORD,
+    WORDS,
+    FieldType,
+    MapOf,
+    Nested,
+    OneOf,
+)
 from wfc.language.types import Type
 from wfc.yaml import Entry, Mapping, Span
 
@@ -193,6 +207,25 @@ RULES_FOR = {
 
 
 NUMERIC = ("number", "integer")
+
+
+class Budget(Shape):
+    """What a run or a step may spend. When it is used up, a person is asked whether as much again may be spent."""
+
+    label = "`budget`"
+
+    usd = Field(AMOUNT, "US dollars, as the agent's program reports them.", example=5)
+    tokens = Field(COUNT, "Tokens, as the agent reports them.", example=200000)
+    steps = Field(COUNT, "Answered actions, without prompts and waits.", example=40)
+    seconds = Field(SECONDS, "Seconds since the run or the step began.", example=3600)
+
+    def limits(self) -> dict[str, Any]:
+        return {
+            kind: self.setting(kind) for kind in ("usd", "tokens", "steps", "seconds") if kind in self.values
+        }
+
+
+BUDGET = Nested(lambda: Budget, "a mapping with `usd`, `tokens`, `steps` or `seconds`")
 
 
 class InputDecl(Shape):

@@ -109,6 +109,7 @@ def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs |
             for state in lowering.root.walk()
             if state.step is not None and state.step.belongs_to is not None
         },
+        budget.limits() if (budget := scope.values.get("budget")) else {},
     )
 
 

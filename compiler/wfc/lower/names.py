@@ -20,7 +20,7 @@ def _words(text: str) -> frozenset[str]:
 
 MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener added addressed
-    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
+    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to budget
     cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value deferred
     enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
     initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send simulate

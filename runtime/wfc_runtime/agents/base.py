@@ -10,9 +10,20 @@ from typing import Any, Literal, Protocol
 from wfc_runtime.contract import Json
 
 Kind = Literal[
-    "done", "misfit", "denied", "limit", "timeout", "crash", "login", "network", "quota", "missing", "stopped"
+    "done",
+    "misfit",
+    "budget",
+    "denied",
+    "limit",
+    "timeout",
+    "crash",
+    "login",
+    "network",
+    "quota",
+    "missing",
+    "stopped",
 ]
-"""How a call ended. Only "done" has a value that may count as a result."""
+"""How a call ended. Only "done" has a value that may count as a result. "budget": it has spent what it was given."""
 OUTAGES = ("login", "network", "quota", "missing")
 """No agent is to be had. That says nothing about the step, which waits."""
 _QUOTED = 600

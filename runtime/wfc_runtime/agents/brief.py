@@ -52,6 +52,9 @@ def tool_brief(tool: str, parameters: Mapping[str, Json]) -> str:
     )
 
 
+CONTINUE = "You were stopped because the money for this step was used up. There is more now: go on where you stopped.\n"
+
+
 def again(reason: str) -> str:
     """The prompt that continues a conversation after a result that did not fit."""
     return (

@@ -20,7 +20,6 @@ _TOOLS = {
     "shell": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
-_LIMITS = ("error_max_turns", "error_max_budget_usd")
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _LOGIN = ("not logged in", "/login", "invalid api key", "oauth token", "authentication")
 _QUOTA = ("usage limit", "rate limit", "credit balance", "session limit", "weekly limit")
@@ -175,7 +174,9 @@ def _failure(end: dict[str, Any], code: int, said: str) -> tuple[Kind, str] | No
     subtype, reason = end.get("subtype"), end.get("terminal_reason")
     if end.get("is_error") is False and subtype == "success" and reason == "completed" and code == 0:
         return None
-    if subtype in _LIMITS:
+    if subtype == "error_max_budget_usd":
+        return "budget", "the agent has spent what it was given"
+    if subtype == "error_max_turns":
         return "limit", f"the agent reached its limit ({subtype})"
     if subtype == "error_max_structured_output_retries":
         return "misfit", "the agent found no result that fits"

@@ -13,6 +13,7 @@ from statemachine import State, StateChart
 from statemachine.callbacks import CallbackPriority
 
 from wfc_runtime.contract import Json
+from wfc_runtime.machine.budget import Steps
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.machine.interpreter import ok
 from wfc_runtime.machine.run import Run
@@ -128,7 +129,14 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """States whose failure does not end the run immediately: it continues, and fails at its end."""
     added: ClassVar[Mapping[str, str]] = {}
     """States that belong to no step of the author's, each with the step that it is part of, or ""."""
+    budget: ClassVar[Mapping[str, float]] = {}
+    """What a run may cost: usd, tokens, steps, seconds."""
     steps: ClassVar[Mapping[str, Effect]] = {}
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        if "steps" in vars(cls):
+            cls.steps = Steps(cls.steps)
+        super().__init_subclass__(**more)
 
     def __init__(self, model: Run | Walk | None = None, *more: Any, **options: Any) -> None:
         """Without a run the chart is walked by hand: effects are not performed; for conditions see `Walk`."""

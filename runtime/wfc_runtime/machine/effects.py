@@ -198,6 +198,8 @@ class Ask(Effect):
     runner: Runner = "agent"
     """With "server", a server whose operator allowed it executes the action; without such a server, the agent does.
     The server enforces the timeout itself, and time in its queue does not count, so such a step is never overdue."""
+    budget: Mapping[str, float] | None = None
+    """What the calls for one visit may cost: usd, tokens, steps, seconds."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
 
@@ -214,6 +216,7 @@ class Ask(Effect):
             deadline=self._deadline(run),
             overdue_at=self._overdue_at(run, parameters),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
+            since=run.event.at if self.budget else None,
         )
         # An action that the server executes may contain values as large as the server's own results.
         is_large = self.runner == "server" and run.snapshot.room

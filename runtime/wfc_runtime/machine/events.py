@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
@@ -63,6 +63,22 @@ class ChildEnded(Event):
     """Values that the child knows to be secrets."""
     served: bool = False
     """Whether its state limit was raised for results of a server: its parent's limit is then raised, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent(Event):
+    """An action of the family has cost something. For the root run."""
+
+    usage: dict[str, float]
+    accounts: dict[str, Any]
+    """The accounts that it belongs to, by key, as they are if nothing has been spent from them yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetSet(Event):
+    """The operator limits what a run may spend."""
+
+    account: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

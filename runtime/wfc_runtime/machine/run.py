@@ -219,9 +219,12 @@ class Run:
         self._end(state, error)
 
     def _end(self, state: str, error: StepError) -> None:
+        self.end(self.record(state, error))
+
+    def end(self, record: dict[str, Json]) -> None:
         """Fail the run. Nothing else may happen before it has ended."""
         self._halted = True
-        self._keep(self.record(state, error))
+        self._keep(record)
         self.interpreter.raise_("fail")
 
     def _keep(self, record: dict[str, Json]) -> None:

@@ -13,6 +13,8 @@ from wfc_runtime.machine.redaction import HIDDEN, Mask, mask_of
 from wfc_runtime.machine.values import size_of, to_text
 
 FORMAT = 1
+GATE = "@budget"
+"""The state of a visit that asks whether a used-up budget is extended. It is no state of the chart."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,8 @@ class Pending:
     """The inputs of each child, if they were computed when the state was entered."""
     children: list[dict[str, Json] | None] = field(default_factory=list)
     """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ...}."""
+    since: float | None = None
+    """When it began, for a step with a budget."""
 
     @property
     def due(self) -> float | None:
@@ -58,6 +62,7 @@ class Pending:
             self.items,
             self.inputs,
             list(self.children),
+            self.since,
         )
 
     def to_data(self) -> dict[str, Json]:
@@ -72,7 +77,7 @@ class Pending:
 
 _PENDING_FIELDS = (
     *("parameters", "where", "deadline", "overdue_at", "resume_at", "interrupted_at"),
-    *("misfits", "items", "inputs", "children"),
+    *("misfits", "items", "inputs", "children", "since"),
 )
 
 
@@ -101,6 +106,8 @@ class Snapshot:
     """State fields whose values are secrets."""
     room: int = 0
     """The state limit in bytes, if it was raised; else 0."""
+    budget: dict[str, Any] = field(default_factory=dict)
+    """For a root run: the accounts of its family, see `wfc_runtime.machine.budget`. Replaced, never modified."""
 
     @property
     def mask(self) -> Mask:
@@ -160,6 +167,7 @@ class Snapshot:
             self.secrets,
             self.hidden,
             self.room,
+            self.budget,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -214,4 +222,5 @@ _SNAPSHOT_FIELDS = (
     "secrets",
     "hidden",
     "room",
+    "budget",
 )

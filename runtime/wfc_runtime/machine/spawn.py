@@ -45,6 +45,8 @@ class Spawn(Effect):
     """The maximum nesting depth of runs, for a workflow that calls itself."""
     only_declared: bool = False
     """Whether a called workflow gets only inputs that it declares."""
+    budget: Mapping[str, float] | None = None
+    """What the children of one visit may cost together: usd, tokens, steps, seconds."""
     facts: Sequence[str] = ()
     """The facts about a called workflow to add to its result."""
 
@@ -73,6 +75,7 @@ class Spawn(Effect):
         if self.deadline is not None:
             latest = run.event.at + self.deadline
             pending.deadline = latest if pending.deadline is None else min(pending.deadline, latest)
+        pending.since = run.event.at if self.budget else None
         visit = run.suspend(pending, 0)
         self._check_size(run, pending)
         self.start_more(run, visit)

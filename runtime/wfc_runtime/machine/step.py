@@ -7,13 +7,25 @@ from functools import lru_cache
 
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError, SnapshotError
+from wfc_runtime.machine.budget import ask_if_used_up, set_budget, spend
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Effect
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
+from wfc_runtime.machine.events import (
+    BudgetSet,
+    Cancel,
+    ChildEnded,
+    Clock,
+    Event,
+    Interrupted,
+    Outcome,
+    Spent,
+    Start,
+    Submit,
+)
 from wfc_runtime.machine.interpreter import Interpreter, Structure, structure_of
 from wfc_runtime.machine.redaction import hide_inputs, secrets_in
 from wfc_runtime.machine.run import Run
-from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.snapshot import GATE, Pending, Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
 from wfc_runtime.machine.values import Limits, size_of
 
@@ -29,7 +41,7 @@ class SnapshotCheck:
         self._known: set[tuple[str, ...]] = set()
 
     def check(self, snapshot: Snapshot) -> None:
-        states = [pending.state for pending in snapshot.pending.values()]
+        states = [pending.state for pending in snapshot.pending.values() if pending.state != GATE]
         # The empty text separates the two lists: no state has an empty id.
         key = (*snapshot.configuration, "", *states)
         if key in self._known:
@@ -133,6 +145,10 @@ def _happen(run: Run, event: Event) -> None:
             _child_ended(run, event)
         case Clock():
             _clock(run, event.at)
+        case Spent():
+            spend(run, event)
+        case BudgetSet():
+            set_budget(run, event)
         case Cancel():
             reason = run.snapshot.mask.message(event.reason)
             run.snapshot.error = {"code": "cancelled", "message": reason or NO_REASON}
@@ -193,7 +209,9 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot.status = next((name for name in configuration if name in ENDED), "running")
     run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
+        ask_if_used_up(run)
         return run.outcome
+    snapshot.pending = {visit: one for visit, one in snapshot.pending.items() if one.state != GATE}
     if snapshot.status != "completed":
         snapshot.result = None
     # An ended run needs its secrets no longer. A state that becomes the result below is redacted by this; a value that

@@ -11,7 +11,18 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
+from wfc_runtime.machine.events import (
+    BudgetSet,
+    Cancel,
+    ChildEnded,
+    Clock,
+    Event,
+    Interrupted,
+    Outcome,
+    Spent,
+    Start,
+    Submit,
+)
 from wfc_runtime.machine.redaction import HIDDEN, NO_MASK, Mask, hide_inputs, mask_of
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import size_of, to_text
@@ -53,6 +64,8 @@ _KINDS: dict[type[Event], str] = {
     Clock: "clock",
     ChildEnded: "child_ended",
     Cancel: "cancelled",
+    Spent: "spent",
+    BudgetSet: "budget",
 }
 _WHOLE = 256
 """Values up to this many bytes are stored with the event that wrote them. Longer ones are in the state, or can be
@@ -123,6 +136,10 @@ def _given(event: Event, outcome: Outcome, redaction: EventRedaction) -> dict[st
             return {"since": timestamp(event.since)}
         case Cancel():
             return {"reason": redaction.value(event.reason)}
+        case Spent():
+            return {"usage": event.usage}
+        case BudgetSet():
+            return {"limit": event.account["limit"]}
     return {}
 
 

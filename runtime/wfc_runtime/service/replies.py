@@ -13,7 +13,7 @@ from wfc_runtime.errors import NotFoundError, RequestError, guess
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action, Ask, moment
 from wfc_runtime.machine.redaction import hide_known, mask_of
-from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.snapshot import GATE, Pending, Snapshot
 from wfc_runtime.machine.step import NO_REASON
 from wfc_runtime.machine.values import size_of
 from wfc_runtime.service.history import shown_event, timestamp
@@ -131,7 +131,8 @@ def pending_reply(
 ) -> Reply:
     """The pending actions of a run at the time `at`. `claimed`: visits that a server executes, with the start time."""
     served = {visit: one for visit, one in pending.items() if visit in claimed}
-    pending = {visit: one for visit, one in pending.items() if visit not in claimed}
+    gates = {visit: one for visit, one in pending.items() if one.state == GATE}
+    pending = gates or {visit: one for visit, one in pending.items() if visit not in claimed}
     found = {visit: machine.steps[one.state].action(one) for visit, one in pending.items()}
     actions = [_action(subject, visit, action, pending[visit], at) for visit, action in found.items()]
     for action, one in zip(actions, pending.values(), strict=True):
@@ -148,6 +149,16 @@ def pending_reply(
         **(shown if actions else {}),
         **({"running": [_served(machine, *one, claimed, at) for one in served.items()]} if served else {}),
         "next": _next(subject, found),
+    }
+
+
+def held_back_reply(subject: Subject) -> Reply:
+    """A child of a run whose budget is used up: it shows no action until a person has extended the budget."""
+    return {
+        "workflow_id": subject.id,
+        "status": "running",
+        "held_back": "the budget of the root run is used up; a person must answer whether it is extended",
+        "next": _look(subject.id),
     }
 
 

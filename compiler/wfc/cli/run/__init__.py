@@ -56,7 +56,7 @@ def command(
     ~/.config/wfc/agents.toml (or WFC_AGENTS).
 
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
-    With --agent also: 4 if a person is needed, 6 if no agent is available.
+    With --agent also: 4 if a person is needed, 5 if a budget is used up, 6 if no agent is available.
     """
     if inputs == "-" and manner.answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
@@ -79,8 +79,9 @@ def command(
     console = Console()
     answered = Answers(file.scripts) if file else None
     if manner.agent is not None:
-        from wfc.cli.run.headless import given_answers
+        from wfc.cli.run.headless import given_answers, parse_budget
 
+        parse_budget(manner.budget) if manner.budget is not None else {}
         answered = given_answers(manner.answer, answered, workflows)
     path = store_path(state, config)
     with opened(lambda: terminal_service(path, registry, manner, console)) as service:

@@ -29,6 +29,7 @@ from wfc_runtime.agents.settings import Agents, Role, Wishes, load_programs, ope
 from wfc_runtime.contract import ENDED, HUMAN_KINDS
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.interrupt import INTERRUPTED
+from wfc_runtime.machine.budget import GATE_VISIT, KINDS
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.service import actions_of
 from wfc_runtime.service.sqlite.agent_work import AgentService
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Reply
     from wfc_runtime.service.sqlite import SqliteService
 
-COMPLETED, FAILED, PERSON_NEEDED, NO_AGENT = 0, 1, 4, 6
-"""Exit codes. 5 is for a budget that is used up."""
+COMPLETED, FAILED, PERSON_NEEDED, BUDGET_USED_UP, NO_AGENT = 0, 1, 4, 5, 6
+"""Exit codes."""
+_GATE_KEY = "wfc:budget"
+"""How an answers file and `--answer` name the question whether a used-up budget is extended."""
 _LOOK_EVERY = 0.2
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 
@@ -84,6 +87,12 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
         if not equals or not key:
             raise click.UsageError(f"--answer takes step=value, not `{pair}`")
         asks = [questions.asks[place] for place in questions.matching(key, questions.asks)]
+        if key == _GATE_KEY or (key == "budget" and not asks):
+            if text.strip().lower() not in (*_YES, *_NO):
+                raise click.UsageError(f"--answer {key} takes yes or no")
+            # Once: an answer for every time would be no budget.
+            scripts[_GATE_KEY] = Script((Answer(text.strip().lower() in _YES),))
+            continue
         if not asks:
             known = {step for _, step in questions.asks}
             raise click.UsageError(
@@ -185,7 +194,7 @@ class Headless:
         for asked in pending:
             if "resume_at" in asked.parameters:
                 continue
-            if self._answers.knows(asked.scope, asked.step_id):
+            if self._answers.knows(asked.scope, _answer_key(asked)):
                 if self._scripted(asked):
                     return True
             elif "interrupted_since" in asked.action:
@@ -210,7 +219,7 @@ class Headless:
 
     def _scripted(self, asked: Asked) -> bool:
         try:
-            found = self._answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
+            found = self._answers.take(asked.scope, _answer_key(asked), asked.kind, asked.schema)
         except NoAnswerError as error:
             self._wait_for(asked, str(error))
             return False
@@ -238,12 +247,39 @@ class Headless:
         return True
 
 
+def _answer_key(asked: Asked) -> str:
+    return _GATE_KEY if _is_budget(asked) else asked.step_id
+
+
+def _is_budget(asked: Asked) -> bool:
+    return asked.step_id.startswith(GATE_VISIT)
+
+
+def parse_budget(text: str) -> dict[str, float]:
+    """`usd=5,steps=40` as limits."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        kind, _, value = (one.strip() for one in part.partition("="))
+        if kind not in KINDS or kind in found:
+            raise click.UsageError(f"--budget takes each of {', '.join(KINDS)} once at most, not `{part}`")
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < 1e12:
+            raise click.UsageError(f"--budget {kind} must be a number above 0, not `{value}`")
+        found[kind] = number
+    return found
+
+
 def work_headless(
     service: SqliteService, run: str, manner: Manner, answers: Answers, console: Console, resuming: str
 ) -> int:
     """Work a run with an agent. `resuming` is the command that continues it."""
     assert isinstance(service, AgentService), "--agent opens one"
     service.leave = answers.knows
+    if manner.budget is not None:
+        service.set_budget(run, parse_budget(manner.budget), actor="wfc run --budget")
     with Live(service, run, console, manner.events) as live:
         service.calls = live
         service.workers.watch = live.commands
@@ -267,4 +303,4 @@ def work_headless(
             live.no_agent(driver.outage, resuming)
             return NO_AGENT
         live.person_needed(driver.waiting, resuming)
-        return PERSON_NEEDED
+        return BUDGET_USED_UP if any(_is_budget(asked) for asked, _ in driver.waiting) else PERSON_NEEDED

@@ -155,7 +155,8 @@ class Live:
 
     def gate(self, asked: Asked, reason: str) -> None:
         path = self.path_of(asked.run, asked.step_id)
-        self.event("gate", run=asked.run, step=path, kind=asked.kind, reason=reason)
+        name = "budget" if asked.step_id.startswith("budget@") else "gate"
+        self.event(name, run=asked.run, step=path, kind=asked.kind, reason=reason)
         self.say(f"{path} ({asked.kind}) waits: {reason}", "yellow")
 
     def question(self, asked: Asked) -> None:

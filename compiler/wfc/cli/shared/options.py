@@ -82,6 +82,7 @@ class Manner:
     answer: tuple[str, ...] = ()
     parallel: int | None = None
     events: str | None = None
+    budget: str | None = None
 
     def __post_init__(self) -> None:
         if self.agent is None:
@@ -89,6 +90,7 @@ class Manner:
                 ("--answer", self.answer),
                 ("--parallel", self.parallel),
                 ("--events", self.events),
+                ("--budget", self.budget),
             ):
                 if given:
                     raise click.UsageError(f"{option} goes with --agent")
@@ -153,6 +155,11 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             shell_complete=FILES,
             help="With --agent: write what happens to this file as JSON lines; `-` is standard output.",
+        ),
+        click.option(
+            "--budget",
+            metavar="KIND=NUMBER",
+            help="With --agent: lower or set what the run may spend, such as usd=5,steps=40; also tokens, seconds.",
         ),
         click.option(
             "--parallel",

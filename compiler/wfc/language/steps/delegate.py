@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from wfc.language.fields import OPTIONAL_TEXT, SECONDS, TEXT
-from wfc.language.shape import Field
+from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import RESULT_SCHEMA, Action
 from wfc_runtime.contract import DelegateResult
 
@@ -37,6 +37,7 @@ class Delegate(Action):
     agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
     timeout = Field(SECONDS, "The time limit in seconds.", default=300)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
+    budget = Field(BUDGET, "What the step may spend.", example={"usd": 0.5})
 
     @property
     def agent_name(self) -> str | None:
@@ -44,3 +45,6 @@ class Delegate(Action):
 
     def parameters(self) -> dict[str, Any]:
         return {"instructions": self.instructions, "agent": self.agent_name}
+
+    def ask(self) -> dict[str, Any]:
+        return {**super().ask(), **({"budget": self.budget.limits()} if self.budget else {})}

@@ -5,7 +5,7 @@ from typing import Any
 from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
-from wfc.language.shape import Field
+from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
 from wfc.language.types import Type
@@ -44,6 +44,7 @@ class Foreach(Keeping, Waiting, Retried):
     with_ = Field(BINDINGS, "The task's inputs, as expressions over `item`, `index` and the declared state.")
     agent = Field(OPTIONAL_TEXT, "`@task` or `@<name>`; by default the main agent.")
     sequential = Field(BOOLEAN, "Whether to run the children one at a time, in order.", default=False)
+    budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
@@ -85,4 +86,5 @@ class Foreach(Keeping, Waiting, Retried):
             "sequential": self.setting("sequential") or None,
             "max_items": self.setting("max_items"),
             "deadline": self.setting("deadline"),
+            "budget": self.budget.limits() if self.budget else None,
         }

@@ -10,14 +10,14 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 from uuid import uuid4
 
 from wfc_runtime.agents.base import OUTAGES, Call, Outcome, ToolCall
-from wfc_runtime.agents.brief import again, brief_for, expects_text, once_more, tool_brief
+from wfc_runtime.agents.brief import CONTINUE, again, brief_for, expects_text, once_more, tool_brief
 from wfc_runtime.agents.calls import run_call
 from wfc_runtime.agents.logs import CallLog, log_folder
 from wfc_runtime.agents.settings import Agents, Assignment
@@ -28,7 +28,10 @@ from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
 from wfc_runtime.results import UnusableSchemaError, problems
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.sqlite.accounts import left_of
 from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.service.sqlite.workers import Job, RunnableAction
 from wfc_runtime.store import Store
 
@@ -63,6 +66,8 @@ class Conversation:
     calls: int = 0
     spent: float = 0.0
     """What the session has cost so far."""
+    has_budget: bool = False
+    """Whether the last call had a share of a budget as its limit."""
     began: float = 0.0
     outcome: Outcome | None = None
     record: dict[str, Json] | None = None
@@ -135,6 +140,8 @@ class AgentService(ServingService):
             outcome = self._call(job, talk, log)
         finally:
             log.close()
+        if outcome.kind == "budget" and not talk.has_budget:
+            outcome = replace(outcome, kind="limit")
         talk.record = self._record(talk, outcome, log)
         talk.outcome = outcome
         if self.calls is not None:
@@ -163,6 +170,8 @@ class AgentService(ServingService):
         if self.calls is not None:
             self.calls.call_began(runnable, talk.assignment, log.number)
         schema = runnable.action.get("result_schema")
+        left = self._left(runnable)
+        talk.has_budget = "usd" in left
         call = Call(
             talk.prompt,
             schema=None if talk.tool or expects_text(schema) else schema,
@@ -171,6 +180,7 @@ class AgentService(ServingService):
             tools=program.tools,
             session=talk.session,
             resumes=talk.calls > 1,
+            usd=left.get("usd"),
             trusts_project=program.trusts_project,
         )
 
@@ -182,12 +192,29 @@ class AgentService(ServingService):
             program,
             call,
             folder=self._folder,
-            seconds=_seconds(runnable) or program.seconds,
+            seconds=min(
+                _seconds(runnable) or program.seconds, max(left.get("seconds", program.seconds), 1.0)
+            ),
             stop=job.stop,
             log=log,
             on_progress=on_progress,
             is_secret=runnable.is_secret,
         )
+
+    def _left(self, runnable: RunnableAction) -> dict[str, float]:
+        """What a call may cost: an equal share of what is left for all calls in progress."""
+        found: dict[str, float] = {}
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(runnable.run)
+            if runnable.visit in loaded.now.pending:
+                found.update(left_of(work, loaded, runnable.visit))
+            return {}
+
+        self._work(job, None)
+        if "usd" in found:
+            found["usd"] /= max(1, len(self.workers.at_work()))
+        return found
 
     def _record(self, talk: Conversation, outcome: Outcome, log: CallLog) -> dict[str, Json]:
         """What the history keeps about a call. The program reports the cost of the whole session."""
@@ -220,19 +247,24 @@ class AgentService(ServingService):
         try:
             is_over = self._finish(runnable, result, talk, talk.outcome)
         finally:
-            if is_over:
+            if is_over and talk.outcome.kind == "budget" and talk.session is not None:
+                # Once there is money again, the conversation continues.
+                talk.prompt = CONTINUE
+            elif is_over:
                 self._conversations.pop(key, None)
         return is_over
 
     def _finish(self, runnable: RunnableAction, result: Json, talk: Conversation, outcome: Outcome) -> bool:
-        if outcome.kind in OUTAGES or outcome.kind == "stopped":
-            if outcome.kind != "stopped":
+        if outcome.kind in (*OUTAGES, "stopped", "budget"):
+            if outcome.kind in OUTAGES:
                 self.outage = outcome
-            self._let_go(runnable)
+            self._let_go(runnable, talk.record or {})
             return True
         try:
             self._submit(runnable, result, talk)
         except RefusedError as refused:
+            if refused.code == "result_misfit":
+                talk.record = {}
             if refused.code == "result_misfit" and talk.tool is None and not self.workers.closed:
                 self._ask_again(runnable, talk, outcome, refused)
                 return False
@@ -258,7 +290,11 @@ class AgentService(ServingService):
 
     def _submit(self, runnable: RunnableAction, result: Json, talk: Conversation) -> None:
         actor = f"{talk.assignment.program.name}{f' {talk.session}' if talk.session else ''}, wfc run"
-        self._answer(runnable, result, actor=actor, more={"agent": talk.record}, by_agent=True)
+        record = talk.record or {}
+        usage = {kind: value for kind, value in record.items() if kind in ("usd", "tokens")}
+        self._answer(runnable, result, actor=actor, more={"agent": record}, by_agent=True, usage=usage)
+        # A second submit for the same call, after a refusal, costs nothing more.
+        talk.record = {name: value for name, value in record.items() if name not in usage}
 
 
 def _seconds(runnable: RunnableAction) -> float | None:
@@ -286,7 +322,7 @@ def _result_of(outcome: Outcome, talk: Conversation, action: dict[str, Json]) ->
     if outcome.kind in ("done", "misfit") and outcome.denied and program.denied == "fail":
         names = ", ".join(outcome.denied)
         hint = f'Allow them in the operator\'s file, or set `denied = "warn"` for `{program.name}`.'
-        return _error("agent_denied", f"the agent was not allowed to use {names}", hint)
+        return _error("agent_denied", f"the agent was not allowed to use {names}.", hint)
     if talk.tool is not None and outcome.kind in ("done", "misfit"):
         return _tool_result(outcome, talk.tool, action)
     if outcome.kind == "misfit":

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from wfc_runtime.agents.logs import erase_logs
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
-from wfc_runtime.machine.events import Outcome
+from wfc_runtime.machine.budget import account_of
+from wfc_runtime.machine.events import BudgetSet, Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module, Registry
@@ -39,6 +40,7 @@ from wfc_runtime.service.replies import (
     with_progress,
 )
 from wfc_runtime.service.server_liveness import LiveServers
+from wfc_runtime.service.sqlite.accounts import spent_by
 from wfc_runtime.service.sqlite.archive import export_run, import_run
 from wfc_runtime.service.sqlite.unit_of_work import (
     LoadedRun,
@@ -208,6 +210,26 @@ class SqliteService(SqliteViews, Service, Archive):
                 return reply_to(work, work.unit.load(row))
             work.cancel(run, said)
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
+
+        return self._work(job, actor)
+
+    def set_budget(self, run: str, limits: Mapping[str, float], *, actor: str | None = None) -> Reply:
+        """Lower the budget of a root run, or set one. What its family has spent so far counts."""
+        run = check_run_id(run)
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(run)
+            if loaded.row.parent is not None:
+                raise RefusedError(
+                    "child_run", f"run {run} is a child run", "Set the budget of its root run."
+                )
+            own = {} if loaded.now.budget.get("") else loaded.machine.budget
+            least = {**own, **{kind: min(most, own.get(kind, most)) for kind, most in limits.items()}}
+            account = account_of(f"`{loaded.row.workflow}`", least, loaded.row.created)
+            account["spent"] = spent_by(work.queries, loaded.row)
+            event = BudgetSet(at=work.at, id=loaded.next_event_id, account=dict(account))
+            work.apply(loaded, event)
+            return reply_to(work, loaded)
 
         return self._work(job, actor)
 

@@ -22,6 +22,7 @@ from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of
+from wfc_runtime.service.sqlite.accounts import accounts_for, spend
 from wfc_runtime.service.sqlite.engine import SqliteService
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
 from wfc_runtime.service.sqlite.work import Work, submit
@@ -229,6 +230,7 @@ class ServingService(SqliteService):
         actor: str = ACTOR,
         more: Mapping[str, Json] = MappingProxyType({}),
         by_agent: bool = False,
+        usage: Mapping[str, Json] = MappingProxyType({}),
     ) -> None:
         owner = self.owners.me()
         job = partial(
@@ -239,6 +241,7 @@ class ServingService(SqliteService):
             owner=owner,
             more=more,
             by_agent=by_agent,
+            usage=usage,
         )
         self._work(job, actor)
 
@@ -256,11 +259,16 @@ class ServingService(SqliteService):
 
         self._work(job, ACTOR)
 
-    def _let_go(self, runnable: RunnableAction) -> None:
-        """Release a claim whose result is no longer needed."""
+    def _let_go(self, runnable: RunnableAction, call: Mapping[str, Json] = MappingProxyType({})) -> None:
+        """Release a claim whose result is no longer needed. `call`: what an agent's call has cost all the same."""
 
         def job(work: Work) -> Reply:
             loaded = work.unit.find(runnable.run)
+            if loaded.now.status == "running" and (call.get("usd") or call.get("tokens")):
+                accounts = accounts_for(work, loaded, runnable.visit)
+                work.unit.note(loaded, "agent_call", {"step_id": runnable.visit, "agent": dict(call)})
+                cost = {kind: call[kind] for kind in ("usd", "tokens") if kind in call}
+                spend(work, loaded, accounts, cost)
             claim = work.unit.claim_of(loaded, runnable.visit)
             if claim is not None and claim.owner == self.owners.me():
                 work.unit.release(claim)

@@ -10,7 +10,7 @@ from threading import Lock
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
+from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome, Spent
 from wfc_runtime.machine.redaction import hide_known
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import size_of, to_text
@@ -258,7 +258,7 @@ class UnitOfWork:
         loaded.written.update(dict.fromkeys(outcome.forgotten))
         kind, data = event_kind(event, outcome), event_data(event, outcome, more, redaction, kept)
         # Time and dead servers have no actor, even if a call triggered the event.
-        actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
+        actor = None if isinstance(event, (Clock, Interrupted, Spent)) else self.actor
         return self._enter(loaded.row, loaded.now, HistoryRow(0, self.at, kind, data, visit, actor))
 
     def note(self, loaded: LoadedRun, kind: str, data: dict[str, Json]) -> HistoryRow:

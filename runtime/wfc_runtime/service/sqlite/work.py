@@ -25,7 +25,8 @@ from wfc_runtime.service.answers import (
 )
 from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.replies import STOPPED, with_workers, worker
+from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
+from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend, usage_of
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
@@ -299,11 +300,13 @@ def submit(
     more: Mapping[str, Json] = _NOTHING,
     by_agent: bool = False,
     shown: str | None = None,
+    usage: Mapping[str, Json] = _NOTHING,
 ) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
     `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it called.
-    `more` is kept with the event. `shown` is the digest of what the person saw who answers.
+    `more` is kept with the event. `shown` is the digest of what the person saw who answers. `usage` is what the action
+    cost, as far as it was reported.
     """
     loaded = work.unit.find(run)
     before = loaded.now.pending
@@ -319,17 +322,24 @@ def submit(
         check_shown(loaded, step_id, shown)
         claim = _checked_claim(work, loaded, step_id, owner) if step_id in loaded.now.pending else None
         served = owner is not None and not by_agent
+        cost = usage_of(loaded, step_id, result, usage)
+        accounts = accounts_for(work, loaded, step_id) if cost else {}
         event = Submit(at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=served)
         work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
-        # The server still has the action of a result that did not fit: it decides what to do next.
-        if claim is not None and work.refusal is None:
+        refusal = work.refusal
+        if refusal is not None:
+            # It is not answered yet, but what it cost is spent.
+            cost.pop("steps", None)
+        elif claim is not None:
+            # After a refusal the server still has the action: it decides what to do next.
             work.unit.release(claim)
+        spend(work, loaded, accounts, cost)
     except RefusedError as refused:
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
         raise with_next_call(loaded, refused, reply_to(work, loaded)) from None
-    if work.refusal is not None:
-        return with_next_call(loaded, work.refusal, reply_to(work, loaded))
+    if refusal is not None:
+        return with_next_call(loaded, refusal, reply_to(work, loaded))
     return with_new(reply_to(work, loaded), before)
 
 
@@ -350,6 +360,8 @@ def reply_to(work: Work, loaded: LoadedRun) -> Reply:
     key = loaded.row.key
     claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
     claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
+    if loaded.now.status == "running" and is_gated(work, loaded):
+        return held_back_reply(answers.subject_of(loaded))
     return answers.reply_to(loaded, work.at, claimed)
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError, without_words
+from wfc_runtime.machine.budget import GATE_VISIT
 from wfc_runtime.machine.effects import Ask, Delay
 from wfc_runtime.machine.redaction import NO_MASK, Mask
 from wfc_runtime.machine.snapshot import Pending
@@ -64,6 +65,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
     top = work.queries.run_of_key(root)
     if top is None or top.ended:
         return view
+    is_gated = any(visit.startswith(GATE_VISIT) for visit in top.pending.split())
     for row in work.queries.open_family(root):
         try:
             loaded = work.unit.load(row)
@@ -78,6 +80,10 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
                 _add_retry(view, loaded, effect, visit, may_do)
             elif isinstance(effect, Ask) and pending.resume_at is None:
                 claim = work.unit.claim_of(loaded, visit)
+                if claim is None and is_gated:
+                    # Nothing is begun until a person has extended the budget.
+                    view.needs_agent = True
+                    continue
                 _add(view, loaded, visit, claim.owner if claim else None, may_do, can_do)
     return view
 
