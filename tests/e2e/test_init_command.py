@@ -179,7 +179,7 @@ def test_the_doctor_names_modules_that_no_source_of_the_project_vouches_for(proj
 def test_the_doctor_says_that_hooks_are_not_switched_on(project: Path) -> None:
     (found,) = (one for one in examine(project) if one.part == "hooks")
     assert found.status == "note"
-    assert "git does not run them yet" in found.message
+    assert "not installed in git" in found.message
     assert "`pre-commit install`" in found.help
 
 
@@ -237,7 +237,7 @@ def test_the_doctor_says_that_the_program_of_the_server_is_not_there(project: Pa
     (project / ".mcp.json").write_text('{"mcpServers": {"flows": {"command": "/no/wfc", "args": ["serve"]}}}')
     (found,) = (one for one in examine(project) if one.part == "agent")
     assert found.message == "there is no program `/no/wfc` to start (`flows` in .mcp.json)"
-    assert "name its whole path in .mcp.json" in found.help
+    assert "use its full path in .mcp.json" in found.help
 
 
 def test_the_doctor_stops_at_settings_that_cant_be_read(project: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_timeline_says_when_who_where_what_came_and_what_was_written(project: 
 def test_history_is_whole_however_long_and_shows_children_by_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wfc_runtime.service.sqlite.engine._MOST_LISTED", 4)  # Of a page: it takes several.
+    monkeypatch.setattr("wfc_runtime.service.sqlite.views.MOST_LISTED", 4)  # Of a page: it takes several.
     (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
     items = "{{ range(10) | list }}"
     fan = f"""\

@@ -116,7 +116,7 @@ def test_mistakes_are_shown_once_and_go_and_files_come_and_go(project: Path, wat
 def test_settings_that_cant_be_read_are_waited_out(project: Path, watching: Watching) -> None:
     watching.report()
     (project / "pyproject.toml").write_text("[tool.wfc")
-    assert "waiting for it to be mended" in watching.report("mended\n")
+    assert "waiting for a change" in watching.report("waiting for a change\n")
     (project / "pyproject.toml").write_text("[tool.wfc]\n")
     assert "watching 2 workflows" in watching.report()
 
@@ -126,7 +126,7 @@ def test_what_is_in_the_way_is_said_once_and_waited_out(project: Path, watching:
     shutil.rmtree(project / "generated")
     (project / "generated").write_text("in the way")
     (project / "workflows" / "ship.yaml").write_text(SMALL.format(name="ship").replace("make", "make ship"))
-    said = watching.report("mended\n")
+    said = watching.report("waiting for a change\n")
     assert said == "wfc: `generated` is a file; modules go into a folder; waiting for a change\n"
     (project / "generated").unlink()
     said = watching.report()

@@ -1,4 +1,4 @@
-"""Answers files: what agents and the person would say, written down, so that a run needs neither.
+"""Answers files: scripted results, so that a run needs neither an agent nor a person.
 
 `wfc run --answers` works a run with one, the cases of `wfc test` hold one each, `wfc explore` prints them:
 
@@ -64,7 +64,7 @@ class Answers:
     """How often each key has answered."""
 
     def key(self, scope: str, visit: str) -> str:
-        """The key that a step's results stand under: the one with its scope, if it is there."""
+        """The key of a step's results: the one with its scope, if it exists."""
         step = visit.partition("@")[0]
         scoped = f"{scope}/{step}"
         return scoped if scoped in self.scripts else step
@@ -93,7 +93,7 @@ class Answers:
         return Answer(fill(kind, schema, answer.value), answer.span)
 
     def unused(self) -> list[tuple[str, Script]]:
-        """Keys with results that nobody has asked for."""
+        """The keys of results that were never used."""
         return [
             (key, script)
             for key, script in self.scripts.items()
@@ -109,11 +109,11 @@ class AnswersFile:
     inputs: dict[str, Any] = field(default_factory=dict)
     scripts: dict[str, Script] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
-    """Where there are any, the rest is not to be used."""
+    """If there are any, the rest must not be used."""
 
 
 def read_answers(path: str, data: bytes) -> AnswersFile:
-    """What a file holds. Whether its steps exist and its results fit is for whoever knows the workflow to say."""
+    """Read an answers file. It is not compared with a workflow here."""
     reader = Reader.of(path, data, CompileLimits())
     if reader.root is None and not reader.reports:
         reader.wrong(reader.start, "the file is empty; it needs the key `answers`", code="WF005")
@@ -125,7 +125,7 @@ def read_answers(path: str, data: bytes) -> AnswersFile:
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/-]*[A-Za-z0-9._/-]|[A-Za-z]")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-"""Text that some reader of YAML takes for something else."""
+"""Text that some YAML parsers do not read as text."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -177,11 +177,11 @@ def _script(results: list[Any]) -> Any:
     return results[0] if len(results) == 1 and not isinstance(results[0], list) else results
 
 
-# What compiled workflows ask for.
+# The actions of compiled workflows.
 
 
 def questions_of(workflows: Iterable[Workflow]) -> Questions:
-    """The questions that the runs of some compiled workflows can ask."""
+    """The actions that runs of some compiled workflows can request."""
     found = Questions()
     for workflow in workflows:
         whole = given_whole(workflow)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _LOOK_AGAIN = 1.0
-"""Seconds, where somebody else has the only thing in hand that can be done."""
+"""The pause in seconds while another process executes the only pending action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Asked:
     """The name of the task or workflow that the step belongs to."""
     action: dict[str, Any]
     parents: tuple[str, ...] = ()
-    """Which child of what the run is, from the outermost in: `audit 2/5: <item>`."""
+    """The position of a child run, from the outermost parent: `audit 2/5: <item>`."""
 
     @property
     def step_id(self) -> str:
@@ -54,7 +54,7 @@ class Asked:
 
 
 class Worker(Protocol):
-    """Whoever plays the agent."""
+    """The one who acts as the agent."""
 
     @property
     def actor(self) -> str:
@@ -64,23 +64,23 @@ class Worker(Protocol):
         """The result of an action."""
 
     def ahead(self, pending: list[Asked]) -> None:
-        """All that will be asked for by and by: what can be begun without being asked may begin."""
+        """Called with all pending actions, so that those that need no confirmation can be started."""
 
     def refused(self, asked: Asked, error: RefusedError) -> None:
-        """The result was refused. Returns if it makes sense to look again what the run asks for."""
+        """Called if a result was refused. Returns normally if the pending actions should be read again."""
 
     def moved(self, run: str) -> None:
-        """A run has gone on."""
+        """Called when a run has moved."""
 
     def wait(self, asked: Asked | None, seconds: float) -> None:
-        """Nothing can be done for so long."""
+        """Called if the run waits for this many seconds."""
 
     def busy(self, doing: list[dict[str, Any]]) -> None:
-        """The service is doing something by itself; it has been waited for a while."""
+        """Called from time to time while the service executes actions itself."""
 
 
 def drive(service: Service, run: str, worker: Worker) -> Reply:
-    """The final reply. Children of a foreach are worked one after the other, in the order of their items."""
+    """Drive the run and return its final reply. Children of a foreach are executed in the order of their items."""
     driver = _Driver(service, worker)
     while True:
         begun = time.monotonic()
@@ -109,7 +109,7 @@ class _Driver:
         self._worker.wait(first, _LOOK_AGAIN if first is None else _seconds_left(first))
 
     def _pending(self, reply: Reply) -> Iterator[Asked]:
-        """What a run and its children ask for, where that is more than one thing."""
+        """The pending actions of a run and its children, if there are several."""
         scope = reply.get("task") or reply["workflow"]
         for action in actions_of(reply):
             asked = Asked(reply["workflow_id"], scope, action)
@@ -120,7 +120,7 @@ class _Driver:
                     yield from self._pending(self._service.status(child["workflow_id"]))
 
     def _work(self, reply: Reply, parents: tuple[str, ...], waits: list[Asked]) -> bool:
-        """Do the first thing that can be done now, here or in a child. False: there is none."""
+        """Execute the first pending action of the run or a child. Returns False if there is none."""
         scope = reply.get("task") or reply["workflow"]
         for action in actions_of(reply):
             asked = Asked(reply["workflow_id"], scope, action, parents)

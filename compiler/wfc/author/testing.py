@@ -1,4 +1,5 @@
-"""What a run did, compared with what its test expects, and the coverage of all runs. Nothing here touches the disk."""
+"""Compares a run with the expectations of its test, and computes the coverage of all runs. Does not access the
+disk."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from wfc.ir import FINISHED, Chart, Edge, Module, State
 from wfc.testfiles.cases import Case, Expectation, ExpectedAction
 from wfc.yaml import Span
 
-# Comparing a run with what its test expects.
+# Comparison of a run with the expectations of its test.
 
 _TEXTS = ("command", "message", "instructions", "tool")
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One thing that is not as expected, at the place of the test file that expects it."""
+    """One mismatch, with the position of the expectation in the test file."""
 
     span: Span
     message: str
@@ -45,7 +46,7 @@ def _lines(value: Any) -> list[str]:
 def compare(
     case: Case, reply: abc.Mapping[str, Any], state: abc.Mapping[str, Any], asked: list[Asked]
 ) -> Iterator[Mismatch]:
-    """Everything in which a run that has ended is not what the case expects."""
+    """All mismatches between an ended run and its case."""
     yield from _ending(case, reply)
     expect = case.expect
     for name, wanted in expect.state.items():
@@ -113,7 +114,7 @@ def _step(asked: Asked) -> str:
 
 
 def _name(wanted: str, asked: Asked) -> str:
-    """What the step is called, in the way that the test calls it: with its scope, with its visit, or bare."""
+    """The name of the step in the form that the test uses: with its scope, with its visit, or bare."""
     names = (asked.step_id, f"{asked.scope}/{_step(asked)}")
     return wanted if wanted in names else _step(asked)
 
@@ -138,7 +139,8 @@ def _compare_action(wanted: ExpectedAction, asked: Asked) -> Iterator[Mismatch]:
 
 
 def _matches(wanted: Any, got: Any) -> bool:
-    """Whether a parameter is as expected. A mapping need only have the keys that are named; null stands for none."""
+    """Whether a parameter matches. A mapping needs only the keys that the test names; null means that there is
+    none."""
     if isinstance(wanted, dict):
         if wanted.keys() == {"contains"} and isinstance(got, (str, list)):
             parts = wanted["contains"]
@@ -177,7 +179,7 @@ Taken = tuple[str, str | None, str, str, str | None]
 
 @dataclass
 class Trace:
-    """What runs have come through."""
+    """The states and edges that runs have passed."""
 
     entered: set[Hit] = field(default_factory=set)
     taken: set[Taken] = field(default_factory=set)
@@ -234,14 +236,14 @@ def measure(module: Module, path: str, trace: Trace) -> Coverage:
         }
         taken = {edge[2:] for edge in trace.taken if edge[:2] == (module.name, task)}
         known |= {target for _, target, _ in taken}
-        # Frames around other states are not reported as entered; those at the very beginning no edge leads to.
+        # Frames around other states are not reported as entered, and no edge leads to the states entered at the start.
         known |= {chart.root.initial} if known else set()
         for state in states.values():
             if state.step is not None and state.kind == state.step.kind and state.id not in chart.added:
                 _count(counts["steps"], state.id in known, missing, state.line, f"step `{state.title}`")
         for edge in _branches(chart, states):
             hit = (edge.source, edge.target, edge.event) in taken
-            # Of a step that nobody came to, that is enough to say.
+            # For a step that was never reached, its branches are not listed as well.
             told = missing if edge.source in known or edge.source == chart.root.initial else []
             _count(counts["branches"], hit, told, states[edge.source].line, _words(edge, chart, states))
     missing.sort(key=lambda one: one.line)
@@ -265,7 +267,7 @@ def _counted(module: Module) -> Iterator[tuple[str | None, Chart]]:
 
 
 def _users(module: Module) -> tuple[set[str], set[str]]:
-    """The tasks that are given whole to a named agent, and those that are worked step by step."""
+    """The tasks that a named agent gets as a whole, and those that are executed step by step."""
     briefed: set[str] = set()
     stepped: set[str] = set()
     for chart in module.charts:
@@ -301,7 +303,7 @@ def _words(edge: Edge, chart: Chart, states: dict[str, State]) -> str:
 
 
 def _titles(state: State | None, chart: Chart) -> list[str]:
-    """What the author calls a state. A frame that a dialect has added stands for all that is in it."""
+    """The name of a state in the source. A frame that a dialect has added stands for everything in it."""
     if state is None or state.id == FINISHED:
         return []
     if chart.added.get(state.id) == "" and state.regions:

@@ -99,7 +99,7 @@ class Report:
     notes: tuple[Note, ...] = ()
     step: str | None = None
     severity: Severity | None = None
-    """Where it differs from the rule's own."""
+    """Set if it differs from the severity of the rule."""
     fix: Fix | None = None
     """An edit of the file itself."""
 

@@ -258,7 +258,7 @@ class OneOf(FieldType[Word]):
 
 
 def not_json(node: Node) -> list[Mismatch]:
-    """The numbers in a value that YAML has and JSON has not. A run with them could not be stored."""
+    """The numbers in a value that JSON does not have, such as `.inf`. A run with them could not be stored."""
     match node:
         case Scalar(value=float() as number) if not isfinite(number):
             message = f"expected a value that JSON can hold, found {kind_of(node)}"
@@ -315,7 +315,7 @@ class Items(Anything):
 ITEMS = Items()
 
 
-# Lists, mappings, and values with fields of their own.
+# Lists, mappings, and values with declared fields.
 
 
 @struct(eq=False)

@@ -128,7 +128,7 @@ def _unknown(key: str, script: Script, questions: Questions) -> Report:
         known = {f"{name}/{step}" for name, step in questions.asks}
         scopes = {name for name, _ in questions.asks}
         if scope not in scopes:
-            message = f"there is no task or called workflow `{scope}` that asks for anything"
+            message = f"there is no task or called workflow `{scope}` that produces an action"
             return Report("WF119", script.span, message, did_you_mean(scope, scopes))
     return Report("WF119", script.span, f"there is no step `{key}`", did_you_mean(key, known))
 

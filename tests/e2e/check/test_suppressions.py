@@ -35,4 +35,4 @@ def test_an_error_that_cant_be_ignored_is_shown_and_says_so(folder: Path) -> Non
     done = wfc("check", ".", cwd=folder)
     assert done.out.endswith("checked 3 workflows: 1 error\n")
     assert "error[WF004 unknown-field]" in done.out
-    assert "  note: `ignore` in [tool.wfc] names this check, but no machine can be made" in done.out
+    assert "  note: `ignore` in [tool.wfc] lists this check, but a workflow" in done.out

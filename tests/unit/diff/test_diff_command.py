@@ -151,7 +151,7 @@ def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -
     status, out = run("HEAD", "--format", "markdown")
     assert status == 1
     assert "### `one`\n" in out
-    assert ":warning: **Not safe for runs in progress.**\n\n- ask is called ask\\_now now" in out
+    assert ":warning: **Not safe for runs in progress.**\n\n- ask was renamed to ask\\_now" in out
     assert "<details><summary>What changed</summary>\n" in out
     assert "  - command: `make` → `` make `x` ``\n" in out
     assert out.count("<details>") == out.count("</details>") == 1

@@ -1,4 +1,4 @@
-"""Compare two versions of a workflow. Only differences in meaning count, not in how they are written."""
+"""Compare two versions of a workflow by meaning, not by notation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wfc.project import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One key of something that changed. None: it was not there, or is not any more."""
+    """One changed key. None means that the key was added or removed."""
 
     name: str
     old: Any
@@ -55,17 +55,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why runs under way are not safe with a change."""
+    """Why a change is not safe for runs in progress."""
 
     code: str
     message: str
     steps: tuple[str, ...] = ()
-    """Where a run waits that it concerns."""
+    """The steps in which an affected run waits."""
     task: str | None = None
     blocks: bool = True
-    """Whether a run that waits there can't be moved at all; else it can, and may fail afterwards."""
+    """Whether a run that waits there can't be moved; otherwise it can be moved, but may fail afterwards."""
     runs: tuple[str, ...] = ()
-    """Runs in the project's store that it would hit now."""
+    """The affected runs in the project's store."""
 
     def to_data(self) -> dict[str, Any]:
         found: dict[str, Any] = {"code": self.code, "message": self.message, "blocks": self.blocks}
@@ -82,7 +82,7 @@ class WorkflowDiff:
     changes: list[Change] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
     errors: int = 0
-    """Of the new version: it would not compile."""
+    """The errors of the new version, which prevent its compilation."""
 
     @property
     def status(self) -> str:
@@ -94,7 +94,7 @@ class WorkflowDiff:
 
     @property
     def safe(self) -> bool:
-        """Whether every run under way can be moved to the new version and will find what it needs there."""
+        """Whether every run in progress can be moved to the new version and has the values that it needs there."""
         return not self.reasons and not self.errors
 
     def to_data(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def to_plain(value: Any) -> Any:
 
 
 def input_data(decl: InputDecl) -> dict[str, Any]:
-    """An input's declaration; its rules in one place, wherever they stand."""
+    """The declaration of an input, with its rules in one mapping wherever they are written."""
     found: dict[str, Any] = {"type": decl.kind, "required": decl.is_required}
     if "default" in decl.values:
         found["default"] = to_plain(decl.values["default"])
@@ -172,7 +172,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> tuple[Detail, ...]:
 
 
 def _typed(value: Any) -> Any:
-    """Python takes true for 1; a workflow does not."""
+    """Equality without Python's `True == 1`."""
     match value:
         case dict():
             return {key: _typed(one) for key, one in value.items()}
@@ -189,13 +189,13 @@ def _typed(value: Any) -> Any:
 @dataclass(frozen=True, slots=True)
 class Matching:
     pairs: dict[Step, Step]
-    """Old to new: those of the same id, and those that only changed their id."""
+    """Old to new: steps with the same id, and steps that only changed their id."""
     added: list[Step]
     removed: list[Step]
     moved: list[Step]
-    """Of the new version."""
+    """The steps of the new version."""
     blocks: dict[Step, Block]
-    """Where each step of the new version stands."""
+    """The position of each step of the new version."""
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -218,7 +218,7 @@ def match_steps(old: Scope, new: Scope) -> Matching:
 
 
 def _renamed(removed: list[Step], added: list[Step]) -> Iterator[tuple[Step, Step]]:
-    """Steps that are the same in all but their id."""
+    """Steps that differ only in their id."""
     by_body: dict[str, list[Step]] = {}
     for step in added:
         by_body.setdefault(_body(step), []).append(step)
@@ -235,7 +235,7 @@ def _body(step: Step) -> str:
 
 
 def _moved(old: dict[Step, Block], new: dict[Step, Block], pairs: dict[Step, Step]) -> Iterator[Step]:
-    """Those in another list, and the fewest whose moving explains the order in each list."""
+    """The steps in another list, and a minimal set of moved steps that explains the new order of each list."""
     stayed: dict[tuple[Step | None, str], list[tuple[Step, Step]]] = {}
     for step in (one for one in old if one in pairs):
         same, owner = pairs[step], old[step].owner
@@ -256,7 +256,7 @@ def _list_name(block: Block) -> str:
 
 
 def _longest_rise(numbers: list[int]) -> set[int]:
-    """The places of the longest rising run of numbers, others left out."""
+    """The positions of a longest increasing subsequence."""
     ends: list[int] = []
     places: list[int] = []
     before: list[int | None] = []
@@ -274,7 +274,7 @@ def _longest_rise(numbers: list[int]) -> set[int]:
 
 
 def compare(old: SourceFile, new: SourceFile) -> list[Change]:
-    """All that differs. Both have to be workflows."""
+    """All differences. Both files must be workflows."""
     before, after = typed_module(old), typed_module(new)
     if before is None or after is None or old.workflow is None or new.workflow is None:
         return []
@@ -388,7 +388,7 @@ def _edges(old: Chart, new: Chart, renamed: dict[str, str], task: str | None) ->
 
 
 def _ways(chart: Chart, renamed: dict[str, str]) -> Iterator[str]:
-    """Who leads to whom, and when. What a condition says in detail is a field of its step."""
+    """The edges with their kinds of condition. The text of a condition is compared as a field of its step."""
     names = {region.end: "end" for region in chart.root.regions()}
     for state in chart.states():
         title = renamed.get(state.title, state.title)

@@ -53,7 +53,7 @@ class Needs:
         return self._onward(node) - self._writes(node)
 
     def is_set(self, node: str, field: str) -> bool:
-        """Whether a run that comes to a node has surely written a field."""
+        """Whether a field is always written before a node is reached."""
         definitions = self.types.inference.definitions
         if field not in definitions.by_field:
             return False
@@ -61,7 +61,7 @@ class Needs:
         return bool(mask) and not mask & definitions.unset(field)
 
     def inputs_after(self, node: str, names: Iterable[str]) -> dict[str, str]:
-        """Which of some inputs are read by steps that can come after a node, each with one such step."""
+        """The inputs, of those given, that steps after a node can read, each with one such step."""
         wanted = set(names)
         found: dict[str, str] = {}
         if not wanted:
@@ -113,11 +113,11 @@ def _written(state: State) -> frozenset[str]:
 
 _WAITING = (Ask, Spawn, Delay)
 _SHOWN = 3
-"""Steps that a message names; all of them stand in `steps`."""
+"""The steps that a message names; `steps` has all of them."""
 
 
 def reasons(old: SourceFile, new: SourceFile, was: Workflow, now: Workflow) -> list[Reason]:
-    """Why not; empty where it is safe. The workflows are the two versions, compiled."""
+    """Why the change is not safe; empty if it is. The arguments are the two compiled versions."""
     if was.name != now.name:
         message = f"the workflow was called {was.name}: its runs find no current version to move to"
         return [Reason("workflow_renamed", message)]
@@ -133,7 +133,7 @@ def reasons(old: SourceFile, new: SourceFile, was: Workflow, now: Workflow) -> l
 
 
 def _gathered(found: list[Reason]) -> list[Reason]:
-    """What holds for several steps is said once; `*` in a message stands for them."""
+    """Merge equal reasons of several steps; `*` in a message stands for the steps."""
     steps: dict[Reason, dict[str, None]] = {}
     for one in found:
         steps.setdefault(replace(one, steps=()), {}).update(dict.fromkeys(one.steps))
@@ -149,7 +149,7 @@ def _either(names: list[str]) -> str:
 
 
 def _is_followed(workflow: Workflow, task: str) -> bool:
-    """Whether somebody works the task step by step. A named agent has it all in one brief."""
+    """Whether the task is executed step by step. A named agent gets it as one brief."""
     machines = [workflow.machine, *workflow.tasks.values()]
     spawns = [effect for one in machines for effect in one.steps.values() if isinstance(effect, Spawn)]
     return any(spawn.task == task and spawn.agent in (None, "@task") for spawn in spawns)
@@ -168,7 +168,9 @@ def _scope(
             yield _in_the_way(now, node, renamed, task)
             continue
         if isinstance(effect, Ask) and _result_changed(effect, now.steps[node.id]):
-            message = "* wants another result now: what an agent that was asked before answers may not fit"
+            message = (
+                "* expects a different result now: the answer of an agent that was asked before may not fit"
+            )
             yield Reason("result_changed", message, (node.name,), task, blocks=False)
         if not isinstance(effect, Delay) and before is not None and after is not None:
             yield from _data(node, before, after, task)
@@ -177,16 +179,18 @@ def _scope(
 def _in_the_way(now: AnyMachine, node: Node, renamed: dict[str, str], task: str | None) -> Reason:
     name = node.name
     if name in renamed:
-        message = f"{name} is called {renamed[name]} now: a run that waits there can't be moved; keep its id"
+        message = f"{name} was renamed to {renamed[name]}: a run that waits there can't be moved; keep its id"
         return Reason("step_renamed", message, (name,), task)
     if node.id not in now.steps:
         return Reason("step_gone", f"{name} is gone: a run that waits there can't be moved", (name,), task)
-    message = f"{name} is another kind of step now, or stands in another branch: a run that waits there can't be moved"
+    message = (
+        f"{name} is a different kind of step now, or in another branch: a run that waits there can't be moved"
+    )
     return Reason("step_changed", message, (name,), task)
 
 
 def _waiting_in(node: Node, effect: Any) -> Snapshot:
-    """A run that waits there, with the branches beside it at their ends."""
+    """The snapshot of a run that waits there, with all parallel branches at their ends."""
     active = {node.id: node, **{one.id: one for one in node.ancestors}}
     for one in list(active.values()):
         if one.is_parallel:
@@ -212,7 +216,7 @@ def _without_words(schema: Any) -> Any:
         return [_without_words(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    # Under `properties` stand names of the author's, which may be "title".
+    # The keys of `properties` are names that the author chose, and one of them may be "title".
     return {
         key: {name: _without_words(one) for name, one in value.items()}
         if key == "properties" and isinstance(value, dict)

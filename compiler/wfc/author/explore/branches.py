@@ -35,10 +35,10 @@ from wfc_runtime.plan.counting import condition_of, counted, edges_of
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import is_briefed
 
-# Shapes: what later steps read of a value, and so what it must look like.
+# Shapes: the parts of a value that later steps read, which determine its form.
 
 _JSON = "\0json"
-"""Stands in a path for what a text holds, once parsed."""
+"""In a path, stands for the value of a text after it was parsed."""
 _LISTS = frozenset(
     {
         "first",
@@ -75,16 +75,16 @@ class Shapes:
                 self._inside.setdefault(place[:number], {})[place[number]] = None
 
     def compared(self, path: Path, value: Any) -> None:
-        """A value that something there is compared with: of its kind, it should be."""
+        """A constant with which the value is compared: the value should be of the same type."""
         self._leaves.setdefault(path, value)
 
     def same(self, term: Term, path: Path) -> None:
-        """What an expression gives is kept at a path, and read from there."""
+        """The value of an expression is stored at a path and read from there."""
         *_, place = _places(term)
         self._same.setdefault(place, []).append(path)
 
     def of(self, path: Path, depth: int = 0) -> Any:
-        """A value that has all that is read of it; None where nothing is."""
+        """A value with all parts that are read; None if nothing is read."""
         inside = dict(self._inside.get(path, {}))
         if depth > _DEEPEST:
             return None
@@ -107,7 +107,7 @@ class Shapes:
 
 
 def _places(term: Term) -> Iterator[Path]:
-    """The places that a term reads, the last being what it gives."""
+    """The paths that a term reads; the last one is that of its value."""
     place = term.path
     yield place
     for operation in term.operations:
@@ -141,12 +141,12 @@ def all_shapes(terms: Iterable[Term]) -> Shapes:
 
 _DEEPEST_SOURCE = 6
 BRIEF = "do-task"
-"""The one step of a task that a named agent gets as a whole; here also the field that its value goes to."""
+"""The pseudo-step of a task that a named agent gets as a whole; also the field of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Values to be put at a place: in the result of the steps that write a field, or in the inputs (no field)."""
+    """Values for a path: in the results of the steps that write a field, or in the inputs (no field)."""
 
     scope: str
     field: str | None
@@ -164,7 +164,7 @@ class Scope:
 
     @cached_property
     def texts(self) -> list[Any]:
-        """Everything that may hold templates."""
+        """All values that may contain templates."""
         found: list[Any] = []
         for effect in self.machine.steps.values():
             match effect:
@@ -215,16 +215,16 @@ class Scope:
 
 
 class World:
-    """The workflow that is explored, its tasks, and all that it calls."""
+    """The explored workflow, its tasks, and all workflows that it calls."""
 
     def __init__(self, modules: Mapping[str, Module], name: str, defaults: Mapping[str, Any]) -> None:
         self.name = name
         self.modules = modules
         self._defaults = defaults
         self.scopes: dict[str, Scope] = {}
-        """What runs step by step: not a task that a named agent gets as a whole."""
+        """The scopes that run step by step, without tasks that a named agent gets as a whole."""
         self.briefs: dict[str, list[tuple[Scope, Spawn]]] = {}
-        """Tasks that one does, and the steps that give them to it."""
+        """Tasks that a named agent executes, and the steps that start them."""
         self._add(name, modules[name].workflow.machine, modules[name])
 
     def _add(self, name: str, machine: AnyMachine, module: Module) -> Scope:
@@ -246,7 +246,7 @@ class World:
         return scope
 
     def brief_shape(self, task: str) -> Any:
-        """What is read of the value that a named agent returns."""
+        """The parts that are read of the value that a named agent returns."""
         for scope, spawn in self.briefs.get(task, ()):
             shape = scope.shapes.of(("state", spawn.writes, 0)) if spawn.writes else None
             if shape is not None:
@@ -265,7 +265,7 @@ class World:
         return [aim for path, values in goal.items() for aim in self._sources(scope, path, tuple(values), 0)]
 
     def wanted(self, scope: Scope, condition: Condition, want: bool) -> list[list[Aim]]:
-        """Ways to bring a condition about."""
+        """Alternative goals that make a condition true."""
         expression = lone(condition.text)
         if expression is None:
             return [[]]
@@ -326,7 +326,7 @@ class World:
                     yield from self._sources(scope, full, tuple(wanted), depth + 1)
 
     def _of_child(self, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
-        """The result of a child is what it returns."""
+        """The result of a child is its returned value."""
         if not spawn.is_call and not (rest and rest[0] == 0):
             return
         inner = rest if spawn.is_call else rest[1:]
@@ -377,7 +377,7 @@ _BROKEN_JSON = ("[]", "{}", "null", "7", "not json")
 
 
 class Pool:
-    """By field and by place inside the result: what to try there."""
+    """The values to try, by field and path inside the result."""
 
     def __init__(self, world: World) -> None:
         self._found: dict[Place, dict[Path, dict[str, Any]]] = {}
@@ -414,7 +414,7 @@ def _mined(world: World, scope: Scope) -> Iterator[tuple[Path, Any]]:
 
 
 def _samples(term: Term, scope: Scope) -> Iterator[Any]:
-    """Texts that what is done to a value can make something of, and some that it can't."""
+    """Texts that the operations on a value accept, and some that they do not."""
     for number, operation in enumerate(term.operations):
         before = term.operations[:number]
         match operation.name:
@@ -450,7 +450,7 @@ class Branch:
     kind: str
     """then, else, jump, used up, or on error."""
     is_possible: bool
-    """Whether anything leads there, by the chart alone."""
+    """Whether the branch is reachable in the chart, conditions aside."""
 
     @property
     def step(self) -> str:
@@ -487,7 +487,7 @@ class Chart:
         return Branch(self.scope, edge, kind, possible and edge.source.id in self._before)
 
     def way_to(self, state: str) -> list[Edge]:
-        """The fewest edges from the beginning to a state; empty where none are needed, or none lead there."""
+        """A shortest path from the start to a state; empty if none is needed or none exists."""
         found: list[Edge] = []
         at = self._before.get(state)
         while at is not None:
@@ -513,7 +513,7 @@ class Chart:
         return before
 
     def _joins(self, node: Node) -> list[Edge]:
-        """Where a branch has come to its end, the step around it goes on."""
+        """From the end of a branch, the flow continues after the step around it."""
         around = node.parent.parent if node.is_final and node.parent else None
         return self._out.get(around.id, []) if around is not None and around.is_parallel else []
 
@@ -534,7 +534,7 @@ def _first_text(node: Node) -> object:
 
 
 def _constant(text: object) -> bool | None:
-    """How a condition comes out that looks at nothing; None for all others."""
+    """The value of a condition that reads nothing; None for all others."""
     if text is None:
         return None
     if any(True for tree in expressions(text) for _ in terms_in(tree)):

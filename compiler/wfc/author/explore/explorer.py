@@ -24,7 +24,7 @@ from wfc_runtime.registry import Module
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Inputs and answers that lead somewhere."""
+    """Inputs and answers that reproduce a problem."""
 
     inputs: dict[str, Any]
     answers: dict[tuple[str, str], list[Any]]
@@ -34,7 +34,7 @@ class Case:
         return (sum(map(len, self.answers.values())), len(self.text()))
 
     def by_key(self) -> dict[str, list[Any]]:
-        """The keys as an answers file has them: a step's id alone where that says which."""
+        """The keys of an answers file: the id of a step alone if it is unambiguous."""
         scopes: dict[str, set[str]] = {}
         for scope, step in self.answers:
             scopes.setdefault(step, set()).add(scope)
@@ -54,11 +54,11 @@ class Problem:
     scope: str
     step: str
     place: str
-    """Where in the YAML."""
+    """The position in the YAML."""
     message: str
     case: Case | None = None
     name: str = ""
-    """What its file is called, without the ending."""
+    """The name of its file, without the suffix."""
     goes_on: bool = False
     """Whether its run never ends at all."""
 
@@ -87,7 +87,7 @@ class Report:
     seed: int
     runs: int = 0
     wanted: int = 0
-    """How many runs were asked for; fewer were made where the time was up."""
+    """The requested number of runs; fewer were executed if the time ran out."""
     seconds: float = 0.0
     branches: int = 0
     reached: int = 0
@@ -117,11 +117,11 @@ class Report:
 
 _MOST_TRIALS = 400
 _MOST_TRIED_EVENTS = 15_000
-"""In all trials together: those of a run that does not end are long."""
+"""The limit over all trials: those of a run that does not end are long."""
 
 
 def smallest_case(search: Search, which: Signature, trace: Trace) -> Case:
-    """Answers that are few, short and plain, and lead to the same problem."""
+    """Reduce a trial to few, short and simple answers that show the same problem."""
     case = _case(trace)
     trials = events = 0
     attempt = Attempt(trace.inputs, trace.answers)
@@ -136,7 +136,7 @@ def smallest_case(search: Search, which: Signature, trace: Trace) -> Case:
             events += found.events if found is not None else 0
             if found is None or which not in signatures(found) or _case(found).size >= case.size:
                 continue
-            # What was asked is what counts; what is always said stays so, or the run would end.
+            # Only recorded answers are reduced. A repeated answer is kept, since the run would otherwise end.
             attempt = smaller if smaller.always else Attempt(found.inputs, found.answers)
             case = _case(found)
             improved = True
@@ -145,7 +145,7 @@ def smallest_case(search: Search, which: Signature, trace: Trace) -> Case:
 
 
 def _case(trace: Trace) -> Case:
-    """One answer for every time, where they are all the same: the file then says it once."""
+    """Merge equal answers of a step into one, which then applies every time."""
     answers = {
         key: results[:1] if len(results) > 1 and _is_one(results) else results
         for key, results in trace.answers.items()
@@ -214,12 +214,12 @@ def _plainer(value: Any) -> Iterator[Any]:
 
 
 _ITEMS = 20
-"""More than lists that are made up ever have."""
+"""More items than generated lists ever have."""
 _FEWEST_EVENTS, _MOST_EVENTS = 300, 60_000
 
 
 def _silent(done: int, reached: int, problems: int) -> None:
-    """Nobody wants to know."""
+    """The default callback, which ignores progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class Budget:
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     progress: Callable[[int, int, int], None] = _silent
-    """Told the runs so far, the branches reached and the problems found."""
+    """Called with the numbers of runs, reached branches and problems so far."""
 
 
 def explore(
@@ -239,7 +239,7 @@ def explore(
     budget: Budget,
     given: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Explore one of some workflows; the others are those that it calls. `given`: inputs that stay as they are."""
+    """Explore one of some workflows; the others are those that it calls. `given`: fixed inputs."""
     began = time.monotonic()
     search = make_search(modules, name, inputs, budget, given)
     search.go()
@@ -281,7 +281,7 @@ def _order(place: str) -> tuple[str, int]:
 
 
 def _most_events(modules: Mapping[str, Module], name: str) -> int:
-    """Past this a run counts as endless: well above what any run can ask for, where that has a limit."""
+    """The number of events after which a run counts as endless: well above the maximum of actions, if there is one."""
     workflows = {key: module.workflow for key, module in modules.items()}
     count = Counter(workflows[name], workflows.get).main()
     if count.most == inf:
@@ -341,7 +341,7 @@ def _count_branches(search: Search, report: Report) -> None:
                 Unreached(branch.scope.name, branch.step, branch.kind, _place_of_branch(search, branch))
             )
         else:
-            message = f"nothing can lead to this branch ({branch.kind})"
+            message = f"this branch is unreachable ({branch.kind})"
             place = _place_of_branch(search, branch)
             report.problems.append(
                 Problem("unreachable", branch.scope.name, branch.step, place, message, name=branch.step)

@@ -35,23 +35,23 @@ _NO_RESULT = {"error": "no result fits the schema"}
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Answers by scope and step. What it does not say is the plainest that fits, or random with `chance`."""
+    """Answers by scope and step. Other answers are the simplest valid values, or random ones with `chance`."""
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[Key, Sequence[Any]] = field(default_factory=dict)
     always: Mapping[Key, Any] = field(default_factory=dict)
-    """The answer each time, once the others are used up."""
+    """The answer after all others are used."""
     aims: tuple[Aim, ...] = ()
     mode: str = "always"
-    """Whether aims count every time that a step is asked (`varied`: with texts that differ from time to time),
-    only the first, or from the second on."""
+    """Whether aims apply to every visit of a step (`varied`: with different texts), only to the first, or from the
+    second on."""
     turn: int = 0
-    """Which of the values that would do is taken."""
+    """The index of the value to use among the suitable ones."""
     chance: float = 0.0
 
 
 class Makers:
-    """The maker of each question's results, made once."""
+    """The value generators by action, each created once."""
 
     def __init__(self, world: World, pool: Pool) -> None:
         self._world = world
@@ -71,7 +71,7 @@ class Makers:
         return self._known[key]
 
     def plain(self, question: Question) -> Any:
-        """The plainest result; `Unfit` where none is found."""
+        """The simplest result; `Unfit` if none is found."""
         key = self._key(question)
         if key not in self._plain:
             self._plain[key] = self.of(question).plain()
@@ -144,7 +144,7 @@ def _varied(value: Any, number: int) -> Any:
 
 
 def _by_place(aims: Sequence[Aim], scope: str, name: str | None) -> dict[Path, list[Any]]:
-    """What is aimed at in one result. What is aimed at later comes first."""
+    """The aims for one result. Aims for later branches come first."""
     found: dict[Path, list[Any]] = {}
     for aim in aims:
         if (aim.scope, aim.field) == (scope, name):
@@ -153,7 +153,7 @@ def _by_place(aims: Sequence[Aim], scope: str, name: str | None) -> dict[Path, l
 
 
 class Inputs:
-    """What runs are started with."""
+    """The inputs of runs."""
 
     def __init__(self, schema: Mapping[str, Any], given: Mapping[str, Any], pool: Pool, scope: str) -> None:
         self._schema = schema
@@ -167,7 +167,7 @@ class Inputs:
         }
 
     def plain(self) -> dict[str, Any]:
-        """Those that must be given, and no others."""
+        """Only the required inputs."""
         needed = [name for name in self._schema.get("required", ()) if name in self._makers]
         made = {name: self._makers[name].plain() for name in needed}
         return {**{name: value for name, value in made.items() if value is not Unfit}, **self._given}
@@ -202,7 +202,7 @@ class Inputs:
 _MODES = ("always", "varied", "later", "first")
 _TURNS = 3
 _LEFT_TO_CHANCE = 0.3
-"""The share of the runs that is random however much there is to try."""
+"""The minimum share of random runs."""
 
 
 class _OutOfRunsError(Exception):
@@ -210,7 +210,7 @@ class _OutOfRunsError(Exception):
 
 
 class NoInputsError(Exception):
-    """No inputs were found that a run can be started with."""
+    """No valid inputs were found."""
 
 
 @dataclass
@@ -248,7 +248,7 @@ class Search:
             pass
 
     def _start(self) -> None:
-        """The plainest trial of all; where its inputs do not fit, others."""
+        """The simplest trial; with other inputs if the simplest are not valid."""
         why = ""
         for inputs in (self.inputs.plain(), *self.inputs.edges()):
             try:
@@ -261,7 +261,7 @@ class Search:
         raise NoInputsError(why)
 
     def trace_of(self, attempt: Attempt, random: Random | None = None) -> Trace | None:
-        """A trial. None: its inputs do not fit."""
+        """Run a trial; None if its inputs are not valid."""
         chooser = Chooser(attempt, self.makers, random or Random(0))
         trial = Trial(self.world.modules, self.limits, chooser, self.most_events)
         try:
@@ -274,7 +274,7 @@ class Search:
 
     def _try(self, attempt: Attempt) -> Trace | None:
         if not attempt.chance:
-            # A trial that was made already would only be made again.
+            # The same trial would give the same result.
             text = _text(attempt)
             if text in self._tried:
                 return None
@@ -297,7 +297,7 @@ class Search:
     # -- branches ----------------------------------------------------------------
 
     def _aim(self) -> None:
-        """Each branch that nothing has led to yet, by the shortest way there."""
+        """Aim at each branch that has not been reached, along a shortest path."""
         for branch in self.branches:
             for attempt in self._attempts_at(branch) if branch.is_possible else ():
                 if self.is_reached(branch):
@@ -334,7 +334,7 @@ class Search:
                     break
 
     def _failing(self, scope: Scope, edge: Edge) -> dict[Key, Any]:
-        """Who has to fail for the way out of a failure to be taken: the step, or whatever its children ask."""
+        """The actions that must fail for a recovery edge to be taken: that of the step, or those of its children."""
         effect = scope.machine.steps.get(edge.source.id)
         if isinstance(effect, Ask):
             return {(scope.name, edge.source.name): FAILED}
@@ -348,7 +348,7 @@ class Search:
         return {(child, inner.nodes[state].name): FAILED for state in asks}
 
     def _way_down(self, scope: Scope, seen: tuple[str, ...]) -> list[Aim]:
-        """What leads from the workflow to a task, or to one that is called, with an item to work on."""
+        """The aims that lead from the workflow to a task or a called workflow, with at least one item."""
         if scope.name == self.world.name or not scope.parents or scope.name in seen:
             return []
         parent, spawn = scope.parents[0]
@@ -362,14 +362,14 @@ class Search:
         return found
 
     def _pursue(self, attempt: Attempt) -> None:
-        """A trial, and where it has come to something new, what can fail there."""
+        """Run a trial, and if it reaches something new, also try the failures there."""
         known = len(self.covered)
         self._try(attempt)
         if len(self.covered) > known:
             self._fail_where_asked()
 
     def _fail_where_asked(self) -> None:
-        """Each way out of a failure that nothing has led to yet, in the trials that have come to its step."""
+        """Try each recovery edge that has not been taken, in trials that have reached its step."""
         for branch in self.branches:
             failing = self._failing(branch.scope, branch.edge) if branch.kind == "on error" else {}
             for trace in list({id(one): one for one in self.covered.values()}.values()):
@@ -382,7 +382,7 @@ class Search:
     # -- edges -------------------------------------------------------------------
 
     def _edges(self, most: int) -> None:
-        """At every question of every trial that found something new, each value at the edge of what fits."""
+        """For every action of every trial that found something new, try each boundary value."""
         for inputs in self.inputs.edges():
             if self.done >= most:
                 return

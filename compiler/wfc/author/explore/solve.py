@@ -27,10 +27,7 @@ _CATEGORIES = {"DIGIT": "7", "WORD": "a", "SPACE": " ", "NOT_DIGIT": "a", "NOT_W
 
 
 def sample(pattern: str, random: Random | None = None, group: str | None = None) -> str | None:
-    """A text in which the pattern is found; None where none is made up easily.
-
-    `group`: what its first group should hold.
-    """
+    """A text that the pattern matches; None if none can be constructed easily. `group`: the text of its first group."""
     try:
         made = _Sampler(random, group).all(parser.parse(pattern))
         found = re.search(pattern, made)
@@ -114,7 +111,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A path, and what is done to what stands there, the first thing first."""
+    """A path, and the operations on its value in order."""
 
     path: Path
     operations: tuple[Operation, ...] = ()
@@ -150,7 +147,7 @@ def lone(text: Any) -> nodes.Expr | None:
 
 
 def term_of(node: nodes.Node) -> Term | None:
-    """What an expression is made from, if that is one value."""
+    """The value that an expression is computed from, if it is a single one."""
     match node:
         case nodes.Name():
             return Term((node.name,))
@@ -175,7 +172,7 @@ def term_of(node: nodes.Node) -> Term | None:
 
 
 def _computed(node: nodes.BinExpr) -> Term | None:
-    """A number that a constant is added to, taken from, multiplied with."""
+    """A number combined with a constant by an arithmetic operator."""
     for one, other, is_first in ((node.left, node.right, True), (node.right, node.left, False)):
         term = term_of(one)
         if term is not None and isinstance(constant(other), int | float):
@@ -229,10 +226,10 @@ def is_constant(node: nodes.Node) -> bool:
 
 
 def undo(values: Iterable[Any], operations: tuple[Operation, ...]) -> list[Any]:
-    """What must stand at the beginning for all that is done to it to give one of some values, as far as can be told."""
+    """The values from which the operations lead to one of the wanted values, as far as they can be inverted."""
     found = list(values)
     for operation in reversed(operations):
-        # A length is that of a list, or of a text.
+        # The value may be a list or a text; both have a length.
         texts = [_text_of_length(value) for value in found] if operation.name in _LENGTHS else []
         found = [_undone(value, operation) for value in found] + texts
     return found
@@ -306,7 +303,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _with_attribute(value: Any, operation: Operation) -> Any:
-    """An item that a `selectattr` keeps, or that a `rejectattr` does not turn away."""
+    """An item that `selectattr` or `rejectattr` keeps."""
     base = value if isinstance(value, dict) else {}
     wanted = operation.argument(2)
     if isinstance(wanted, list):
@@ -333,14 +330,14 @@ def other_than(value: Any) -> Any:
 
 
 def nest(value: Any, path: Path) -> Any:
-    """A value inside objects and lists, so that the path leads to it."""
+    """Wrap a value in objects and lists so that the path leads to it."""
     for part in reversed(path):
         value = {part: value} if isinstance(part, str) else [value]
     return value
 
 
 def terms_in(tree: nodes.Node) -> Iterator[Term]:
-    """Every value that a template reads. The variable of a loop is an item of what it goes over."""
+    """Every value that a template reads. A loop variable is an item of the value that the loop iterates over."""
     yield from _terms(tree, {})
 
 
@@ -372,17 +369,17 @@ def _terms(node: nodes.Node, names: dict[str, Term]) -> Iterator[Term]:
 # Goals: the values that make a condition true or false.
 
 Goal = dict[Path, list[Any]]
-"""Paths such as `("state", "build", "exit_code")`, and for each the values that would do, the best first."""
+"""Paths such as `("state", "build", "exit_code")`, each with suitable values, the best first."""
 
 Known = Callable[[Path], Any]
-"""What is known to stand at a path, such as the default of an input; None where nothing is."""
+"""The known value at a path, such as the default of an input; None if it is unknown."""
 
 _MOST = 6
 _MIRRORED = {"lt": "gt", "gt": "lt", "lteq": "gteq", "gteq": "lteq", "eq": "eq", "ne": "ne"}
 
 
 def solve(node: nodes.Node, want: bool, known: Known) -> list[Goal]:
-    """Ways to bring a condition about, none of them sure."""
+    """Alternative goals that may make a condition true or false."""
     return list(islice(_solve(node, want, known), _MOST))
 
 
@@ -413,7 +410,7 @@ def _solve(node: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:
 
 
 def _pairwise(node: nodes.Compare) -> nodes.Expr:
-    """`0 <= x < 10` as two comparisons, of which both have to hold."""
+    """`0 <= x < 10` as two comparisons that must both hold."""
     sides = [node.expr, *(one.expr for one in node.ops)]
     parts: list[nodes.Expr] = [
         nodes.Compare(sides[number], [operand]) for number, operand in enumerate(node.ops)
@@ -431,7 +428,7 @@ def _truthy(term: Term) -> list[Any]:
 
 
 def merged(one: Goal, other: Goal) -> Goal:
-    """Both; where they are about the same place, values that suit both come first."""
+    """Combine two goals. If both concern the same path, values that satisfy both come first."""
     found = dict(one)
     for path, values in other.items():
         before = found.get(path)

@@ -31,7 +31,7 @@ _BEGIN = 1_767_225_600.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that a run asks for."""
+    """One action of a run."""
 
     scope: str
     """The task or workflow that the step belongs to."""
@@ -40,10 +40,10 @@ class Question:
     kind: str
     schema: Any
     number: int
-    """How often the step has been asked before."""
+    """The number of earlier visits of the step."""
     can_recover: bool
     demands: str = ""
-    """What of the schema was rendered for this visit."""
+    """The part of the schema that was rendered for this visit."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,7 +55,7 @@ Choose = Callable[[Question], Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A step that failed and that nothing around it took care of."""
+    """A failed step whose failure was not handled."""
 
     scope: str
     state: str
@@ -65,7 +65,7 @@ class Failure:
 
 @dataclass
 class Trace:
-    """What happened in a trial."""
+    """The record of a trial."""
 
     inputs: dict[str, Any]
     asked: list[tuple[Question, Any]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Trace:
     entered: Counter[tuple[str, str]] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     status: str = "running"
-    """running: it was given up, since it had gone on for too long."""
+    """The final status; running if the trial was stopped because it took too long."""
     events: int = 0
 
     @property
@@ -86,14 +86,14 @@ class Trace:
 
 @dataclass
 class _Live:
-    """A machine at work."""
+    """A machine and its current snapshot."""
 
     scope: str
     module: Module
     machine: AnyMachine
     snapshot: Snapshot
     is_handled: bool
-    """Whether somebody above takes care of its failure."""
+    """Whether a parent handles its failure."""
     depth: int = 1
     children: dict[tuple[str, int], _Live] = field(default_factory=dict)
 
@@ -111,7 +111,7 @@ class Trial:
         self.trace = Trace({})
 
     def run(self, workflow: str, inputs: dict[str, Any]) -> Trace:
-        """Raises `RequestError` where the inputs do not fit."""
+        """Raises `RequestError` if the inputs are not valid."""
         module = self._modules[workflow]
         machine = module.workflow.machine
         self.trace.inputs = inputs
@@ -129,7 +129,7 @@ class Trial:
     # -- work ------------------------------------------------------------------
 
     def _work(self, live: _Live, waits: list[tuple[float, int, _Live]]) -> bool:
-        """Do the first thing that can be done. False: all there is to do is wait."""
+        """Do the first possible piece of work. Returns False if everything waits."""
         for visit, pending in list(live.snapshot.pending.items()):
             effect = live.machine.steps[pending.state]
             if isinstance(effect, Spawn):
@@ -275,7 +275,7 @@ _KINDS = {
     "moves": "endless",
     "max_iterations": "endless",
 }
-"""Failures that an agent cannot be blamed for. The others are how a run says no."""
+"""Failures that no answer of an agent is responsible for. Other failures are regular outcomes of a run."""
 
 
 def signature(failure: Failure) -> Signature | None:
@@ -295,7 +295,7 @@ def signatures(trace: Trace) -> dict[Signature, str]:
             found.setdefault(which, failure.message)
     if trace.status == "running":
         scope, state = _busiest(trace)
-        message = f"still going on after {trace.events:,} events"
+        message = f"still running after {trace.events:,} events"
         found.setdefault(("endless", scope, state, "running"), message)
     return found
 
@@ -306,7 +306,7 @@ def _busiest(trace: Trace) -> tuple[str, str]:
 
 @dataclass
 class Findings:
-    """The smallest trial for each problem so far, and what runs that came to a good end went through."""
+    """The smallest trial for each problem so far, and the edges that completed runs have taken."""
 
     traces: dict[Signature, Trace] = field(default_factory=dict)
     messages: dict[Signature, str] = field(default_factory=dict)
@@ -322,7 +322,7 @@ class Findings:
                 self.messages[which] = message
 
     def problems(self) -> dict[Signature, Trace]:
-        """A loop that other runs have left is not endless, only long."""
+        """A loop that completed runs have left is long, not endless."""
         return {
             which: trace
             for which, trace in self.traces.items()

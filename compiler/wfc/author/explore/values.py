@@ -26,7 +26,7 @@ class Maker:
         self._root = schema if isinstance(schema, Mapping) else {}
         self._hints = hints
         self._shape = shape
-        """What later steps read of a result that has no schema."""
+        """The parts that later steps read of a result without a schema."""
 
     def fits(self, value: Any) -> bool:
         if not self._root:
@@ -37,14 +37,14 @@ class Maker:
             return False
 
     def plain(self) -> Any:
-        """The plainest value that fits; `Unfit` where none is found."""
+        """The simplest valid value; `Unfit` if none is found."""
         for value in (self._plain(self._root, 0), *self.edges()):
             if self.fits(value):
                 return value
         return Unfit
 
     def edges(self) -> Iterator[Any]:
-        """Values that differ from the plainest in one place, each worth a try."""
+        """Values that differ from the simplest one in a single place."""
         seen: set[str] = set()
         for number, value in enumerate(self._edges(self._root, (), 0)):
             if number > 10 * _MOST_EDGES or len(seen) > _MOST_EDGES:
@@ -62,7 +62,7 @@ class Maker:
         return self.plain()
 
     def with_value(self, base: Any, place: tuple[str | int, ...], value: Any) -> Any:
-        """The base with a value put at a place, and what the schema wants around it."""
+        """The base with a value at a path, and the parts that the schema requires around it."""
         return self._put(base, place, value, self._root, 0)
 
     def _put(self, base: Any, place: tuple[str | int, ...], value: Any, schema: Any, depth: int) -> Any:
@@ -80,7 +80,7 @@ class Maker:
         return [self._put(known_items[0], tuple(rest), value, items, depth + 1), *known_items[1:]]
 
     def _filled(self, value: Any, schema: Any, depth: int) -> Any:
-        """A value with the keys that the schema demands of it and of what it holds."""
+        """A value completed with all required keys, also of nested values."""
         resolved = self._resolved(schema)
         if isinstance(value, list) and depth < _DEEPEST:
             items = resolved.get("items", {})
@@ -125,7 +125,7 @@ class Maker:
         return self._shape if depth == 0 and self._shape is not None else "x"
 
     def _resolved(self, schema: Any) -> dict[str, Any]:
-        """With references followed, parts put together, and the first of several options."""
+        """The schema with references resolved, parts merged, and the first of several options chosen."""
         if not isinstance(schema, Mapping):
             return {}
         found = dict(schema)
@@ -174,7 +174,8 @@ class Maker:
                 yield from self._anything()
 
     def _anything(self) -> Iterator[Any]:
-        """A result without a schema can be anything: what is read of it, less than that, and something else."""
+        """Values for a result without a schema: one with the parts that are read, incomplete ones, and one of another
+        type."""
         if isinstance(self._shape, dict):
             for name in self._shape:
                 yield {key: value for key, value in self._shape.items() if key != name}

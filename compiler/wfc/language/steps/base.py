@@ -154,7 +154,7 @@ class Step(Shape):
     """Whether it runs its blocks again and again."""
     ends_block: ClassVar[bool] = False
     """Whether the step after it in the same list is never the next one: it jumps elsewhere or ends the run."""
-    origin: ClassVar[tuple[str, str]] = ("what a step brought back", "what {} brings back comes from outside")
+    origin: ClassVar[tuple[str, str]] = ("the result of a step", "the result of {} comes from outside")
     """Its result as security findings describe it: the value, and a sentence in which {} is the step."""
     acts: ClassVar[bool] = False
     """Whether it may change something outside of the run: files, services, what an agent works on."""
@@ -205,7 +205,7 @@ class Step(Shape):
         return iter(())
 
     def concurrent(self) -> dict[str, list[Step]]:
-        """Those of its blocks that run at the same time, by name."""
+        """The blocks that run concurrently, by name."""
         return {}
 
     def child(self) -> Child | None:
@@ -325,7 +325,7 @@ class Fallible(Step):
 
 
 class Waiting(Fallible):
-    """A step that waits for somebody, and can say how long."""
+    """A step that waits for an answer, optionally with a time limit."""
 
     deadline = Field(
         SECONDS,

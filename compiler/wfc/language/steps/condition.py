@@ -59,7 +59,7 @@ class Condition(Keeping, Retried):
         chart.block(other, after)
 
     def _keep(self, chart: ChartBuilder) -> Effect | None:
-        """With `output_to` the condition is evaluated once, kept, and the choice made by what was kept."""
+        """With `output_to` the condition is evaluated once and stored, and the choice is made by the stored value."""
         if not self.output_to and not self.retry:
             return None
         updates = {self.output_to.text: self.if_} if self.output_to else {}

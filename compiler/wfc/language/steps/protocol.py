@@ -1,4 +1,4 @@
-"""What a step tells the rest of the compiler, and what it may ask of it.
+"""The interface between steps and the rest of the compiler.
 
 Analyses, checks and editors never test for a step's class: they ask the step. `Child`, `Bindings` and `Decision` are
 the answers that take more than one value; the questions themselves are methods of `Step`. Lowering goes the other way:
@@ -34,9 +34,9 @@ class Child:
     field: str
     """The field that names the task or workflow."""
     name: Word | None
-    """None where that field is missing or can't be read."""
+    """None if that field is missing or can't be read."""
     inputs: dict[str, Tree] | None
-    """The `with`; None where there is none."""
+    """The `with`; None if there is none."""
     is_task: bool = False
     """Whether it is a task of the same file; otherwise it is a workflow of the project."""
     items: Tree | None = None
@@ -47,7 +47,7 @@ class Child:
     agent: str | None = None
     """The agent that works the runs; None for the one that works the step itself."""
     max_depth: int = 0
-    """How deep the step lets runs nest; 0 where it leaves that to the project."""
+    """The nesting depth that the step allows; 0 if the project's setting applies."""
     is_lenient: bool = False
     """Whether values that the child has no input for are left out instead of refused."""
     facts: tuple[Word, ...] = ()
@@ -55,12 +55,12 @@ class Child:
 
     @property
     def is_brief(self) -> bool:
-        """Whether a named agent gets the whole task as one text. It follows no steps and returns what it likes."""
+        """Whether a named agent gets the whole task as one text. It follows no steps, and its result is unknown."""
         return self.agent not in (None, "@task")
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that the child has beside `state` and `inputs`."""
+        """The names that the child has in addition to `state` and `inputs`."""
         if not self.is_task:
             return frozenset()
         return CHILD_IN_TURN if self.sequential else CHILD
@@ -155,7 +155,7 @@ class ChartBuilder(Protocol):
         ...
 
     def guard(self, step: Step, condition: Text | None, most: int | None = None) -> Guard:
-        """A condition of the step, which may hold at most so often."""
+        """A condition of the step, which may hold at most `most` times."""
         ...
 
     def guard_on(self, field: str) -> Guard:
@@ -163,5 +163,5 @@ class ChartBuilder(Protocol):
         ...
 
     def at_most(self, most: int | None) -> Guard:
-        """A guard that counts: it holds so often in a run."""
+        """A guard that counts: it holds this many times in a run."""
         ...

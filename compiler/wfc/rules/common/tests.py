@@ -93,7 +93,7 @@ def _expectations(case: Case, chart: Chart, questions: Questions) -> Iterator[Re
     known = questions.names()
     for step, span in named:
         if step.partition("@")[0] not in known:
-            message = f"there is no step `{step}` that asks for anything"
+            message = f"there is no step `{step}` that produces an action"
             yield Report("WF119", span, message, did_you_mean(step, known))
     fields = {info.name for info in chart.fields}
     for name, wanted in expect.state.items():
