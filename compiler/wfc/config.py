@@ -19,6 +19,8 @@ AT_ONCE = 50
 """The default limit of pending actions of a run."""
 ANY = "*"
 """The pattern that matches every command."""
+GITHUB_WORKSPACE = "GITHUB_WORKSPACE"
+"""The environment variable with the root of the repository in a GitHub Actions job: annotations are relative to it."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

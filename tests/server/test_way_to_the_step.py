@@ -36,8 +36,10 @@ class Server:
     """The handlers of a server in this process, without a transport."""
 
     def __init__(self, box: Box) -> None:
-        context = SimpleNamespace(service=box.service, registry=box.service.registry, sessions=Sessions())
         options = Options(state=box.state, generated=box.generated)
+        context = SimpleNamespace(
+            service=box.service, registry=box.service.registry, sessions=Sessions(), options=options
+        )
         changes = Changes(options)
         self._handlers = handlers.ToolHandlers(cast(ServerContext, context), options, changes)
         self._request = SimpleNamespace(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from wfc.config import GITHUB_WORKSPACE
 from wfc.findings import Diagnostic, Redaction, Severity
 
-WORKSPACE = "GITHUB_WORKSPACE"
-"""The environment variable with the root of the repository in a GitHub Actions job."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -39,7 +38,7 @@ def _property(text: str) -> str:
 def whole(path: str) -> str:
     """The path relative to the root of the repository, if that is known: services read paths from there, wherever the
     command ran. Otherwise a path with `..` is made absolute, because it depends on the working folder."""
-    full, root = os.path.abspath(path), os.environ.get(WORKSPACE)
+    full, root = os.path.abspath(path), os.environ.get(GITHUB_WORKSPACE)
     if root and full.startswith(os.path.join(os.path.abspath(root), "")):
         return os.path.relpath(full, root)
     return full if path.startswith("..") else path

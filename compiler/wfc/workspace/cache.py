@@ -20,8 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wfc.config import Config
-from wfc.render.github import WORKSPACE
+from wfc.config import GITHUB_WORKSPACE, Config
 from wfc.render.style import style_for
 from wfc.struct import struct
 from wfc.workspace.files import (
@@ -210,7 +209,9 @@ def _content(path: Path, config: Config) -> Content:
 
 
 def _surroundings(config: Config) -> Iterator[bytes]:
-    yield as_bytes(repr((__version__, sys.version, config, template_folders(), os.environ.get(WORKSPACE))))
+    yield as_bytes(
+        repr((__version__, sys.version, config, template_folders(), os.environ.get(GITHUB_WORKSPACE)))
+    )
     yield as_bytes("\n".join(sorted(_libraries())))
     for package in (Path(__file__).parents[1], Path(version.__file__).parent):
         yield as_bytes("\n".join(sorted(_stamps(package))))

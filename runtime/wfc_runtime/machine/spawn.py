@@ -253,8 +253,16 @@ def at_work(pending: Pending) -> int:
     return sum(1 for child in pending.children if child is not None and "run" in child)
 
 
+_ERROR_KEYS = ("code", "message", "step_id", "hint")
+
+
 def _result(child: dict[str, Json] | None) -> Json:
     assert child is not None
+    error = child.get("error")
+    if isinstance(error, dict):
+        # The expression that failed and the values that it read are for people who look at the run. In the state
+        # they would take up room and could reach later steps.
+        return {"error": {key: error[key] for key in _ERROR_KEYS if key in error}}
     return child.get("value", child)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
+from wfc.caching import cached
 from wfc.language.ast import Task, Workflow
 from wfc.language.reference import FieldPage, fields_of
 from wfc.language.shape import InputDecl, Shape, Validation
@@ -84,7 +84,7 @@ _OPTIONS = {
 """Options of the command line that say the same as a setting."""
 
 
-@cache
+@cached(1)
 def words() -> tuple[Word, ...]:
     """Everything there is, in the order of the kinds."""
     return (*_fields(), *_builtins(), *_all_settings())
