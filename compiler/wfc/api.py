@@ -27,7 +27,7 @@ class ProjectError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding, with the fields that `wfc check --format json` prints. Lines and columns begin at 1."""
+    """One finding, as `wfc check --format json` prints it, without `notes` and `fix`. Lines and columns begin at 1."""
 
     code: str
     """Such as `WF301`. docs/checks.md explains each."""

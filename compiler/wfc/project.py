@@ -59,6 +59,7 @@ class Drift:
     """The text on disk; None if there is no file."""
     after: str | None
     """The generated text; None if the file should be removed."""
+    remedy: str = "run `wfc compile`"
 
     @property
     def is_module(self) -> bool:

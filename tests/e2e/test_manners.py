@@ -71,16 +71,103 @@ def test_a_text_from_standard_input_may_have_a_name_in_its_project(tmp_path: Pat
     assert {one["file"] for one in json.loads(result.out)["findings"]} == {name}
 
 
+UNLISTED = """\
+name: build
+version: "1.0.0"
+steps:
+  - {id: lint, type: shel, command: make lint}
+  - {id: build, type: shell, command: make, output_to: build}
+  - {id: end, type: return, value: "{{ state.build.exit_code }}"}
+"""
+
+
+def test_fixing_standard_input_prints_the_fixed_text_and_the_rest_on_standard_error(tmp_path: Path) -> None:
+    fixed = wfc("check", "--fix", "-", cwd=tmp_path, stdin=UNLISTED)
+    assert fixed.out == UNLISTED.replace("return, value", "return, needs_state: [build], value")
+    assert fixed.status == 1
+    assert "stdin.yaml:4:22: error[WF007 unknown-step-type]" in fixed.err
+    assert "fixed 1 finding in 1 file\n" in fixed.err
+    more = wfc("check", "--fix", "--unsafe-fixes", "-q", "-", cwd=tmp_path, stdin=UNLISTED)
+    assert "type: shell, command: make lint}\n" in more.out
+    clean = SMALL.format(name="build")
+    assert wfc("check", "--fix", "-", cwd=tmp_path, stdin=clean).out == clean
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_fixed_on_standard_input_is_printed_as_it_is(tmp_path: Path) -> None:
+    marked = wfc("check", "--fix", "-", cwd=tmp_path, stdin="\ufeff" + UNLISTED)
+    assert marked.out.startswith("\ufeffname: build\n")
+    assert "needs_state" in marked.out
+    broken = "name: [\n"
+    assert wfc("check", "--fix", "-", cwd=tmp_path, stdin=broken).out == broken
+
+
+def test_what_would_be_fixed_on_standard_input_is_shown_as_a_diff(tmp_path: Path) -> None:
+    shown = wfc("check", "--diff", "-", "--stdin-filename", "w/a.yaml", cwd=tmp_path, stdin=UNLISTED)
+    assert shown.status == 1
+    assert shown.out.startswith("--- w/a.yaml\n+++ w/a.yaml\n")
+    assert shown.err == "would fix 1 finding in 1 file; 1 more with --unsafe-fixes\n"
+
+
+def test_a_workflow_on_standard_input_is_compiled_to_standard_output(tmp_path: Path) -> None:
+    write(tmp_path / "workflows", build="")
+    assert wfc("compile", "workflows/build.yaml", cwd=tmp_path).status == 0
+    text = SMALL.format(name="build")
+    done = wfc("compile", "-", "--stdin-filename", "workflows/build.yaml", cwd=tmp_path, stdin=text)
+    assert (done.status, done.err) == (0, "")
+    assert done.out == (tmp_path / "generated" / "build.py").read_text()
+    wrong = wfc("compile", "-", cwd=tmp_path, stdin=WRONG)
+    assert (wrong.status, wrong.out) == (1, "")
+    assert "stdin.yaml:5:11: error[WF007 unknown-step-type]" in wrong.err
+
+
+@pytest.mark.parametrize("command", ["graph", "plan"])
+def test_a_workflow_on_standard_input_is_drawn_and_planned(tmp_path: Path, command: str) -> None:
+    write(tmp_path / "workflows", build="")
+    text = SMALL.format(name="build")
+    done = wfc(command, "-", "--stdin-filename", "workflows/build.yaml", cwd=tmp_path, stdin=text)
+    assert done.out == wfc(command, "workflows/build.yaml", cwd=tmp_path).out
+    assert done.status == 0
+    wrong = wfc(command, "-", cwd=tmp_path, stdin=WRONG)
+    assert (wrong.status, wrong.out) == (1, "")
+    assert "stdin.yaml:5:11: error[WF007 unknown-step-type]" in wrong.err
+
+
 def test_standard_input_stands_alone(tmp_path: Path) -> None:
     for arguments in (
-        ("-", "x.yaml"),
-        ("-", "--fix"),
-        ("-", "--diff"),
-        ("x.yaml", "--stdin-filename", "y.yaml"),
+        ("check", "-", "x.yaml"),
+        ("check", "x.yaml", "--stdin-filename", "y.yaml"),
+        ("compile", "-", "x.yaml"),
+        ("compile", "-", "--check"),
+        ("compile", "-", "-o", "made"),
+        ("compile", "x.yaml", "--stdin-filename", "y.yaml"),
+        ("graph", "x.yaml", "--stdin-filename", "y.yaml"),
+        ("plan", "x.yaml", "--stdin-filename", "y.yaml"),
     ):
-        result = wfc("check", *arguments, cwd=tmp_path, stdin=WRONG)
+        result = wfc(*arguments, cwd=tmp_path, stdin=WRONG)
         assert result.status == 2, arguments
         assert "`-`" in result.err
+
+
+LEVELS = {
+    "error": "  - {id: a, type: shel, command: make}\n",
+    "warning": '  - {id: a, type: shell, when: "{{ true }}", command: make}\n',
+    "info": "  - {id: a, type: shell, command: make, output_to: a}\n  - {id: b, type: return, value: 1}\n",
+    "none": "  - {id: a, type: shell, command: make}\n",
+}
+
+
+@pytest.mark.parametrize("found", LEVELS)
+@pytest.mark.parametrize("asked", ["", "error", "warning", "info"])
+def test_the_severity_that_fails_a_check_can_be_chosen(tmp_path: Path, found: str, asked: str) -> None:
+    text = f'name: w\nversion: "1.0.0"\nsteps:\n{LEVELS[found]}'
+    order = ["error", "warning", "info", "none"]
+    options = ["--fail-on", asked] if asked else []
+    expected = int(order.index(found) <= order.index(asked or "warning"))
+    assert wfc("check", "-", *options, cwd=tmp_path, stdin=text).status == expected
+    (tmp_path / "w.yaml").write_text(text)
+    assert wfc("check", "w.yaml", *options, cwd=tmp_path).status == expected
+    assert wfc("check", "w.yaml", *options, cwd=tmp_path).status == expected, "from the cache"
 
 
 def test_a_bar_shows_on_a_terminal_when_it_takes_long_and_leaves_nothing_behind(tmp_path: Path) -> None:

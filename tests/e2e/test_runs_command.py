@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import chdir
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,11 @@ def run(project: Path) -> str:
 
 def test_list_shows_what_is_under_way_and_where_it_waits(project: Path, run: str) -> None:
     done = wfc("runs", "list", cwd=project)
-    assert done.out == f"{run}  pending_action  asks  waits in ask-first\n"
-    assert json.loads(wfc("runs", "list", "--json", cwd=project).out)["runs"][0]["workflow_id"] == run
+    listed = json.loads(wfc("runs", "list", "--json", cwd=project).out)["runs"][0]
+    assert listed["workflow_id"] == run
+    times = f"started {listed['started']}, last moved {listed['updated']}"
+    assert done.out == f"{run}  pending_action  asks  waits in ask-first  {times}\n"
+    assert datetime.fromisoformat(listed["started"]) <= datetime.fromisoformat(listed["updated"])
 
 
 def test_show_and_history_tell_of_one_run(project: Path, run: str) -> None:

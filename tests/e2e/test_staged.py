@@ -97,3 +97,45 @@ def test_a_file_that_is_only_meant_to_be_added_is_not_staged(project: Path) -> N
 def test_outside_of_git_it_is_wrong_usage(tmp_path: Path) -> None:
     done = wfc("check", "--staged", cwd=tmp_path)
     assert (done.status, "--staged needs a git repository" in done.err) == (2, True)
+
+
+def staged_help(project: Path) -> list[str]:
+    done = wfc("compile", "--check", "--staged", cwd=project)
+    return [line.strip() for line in done.out.splitlines() if line.startswith("  help: ")]
+
+
+def test_a_module_that_is_only_not_staged_is_to_be_added(project: Path) -> None:
+    write(project / "workflows", alpha=SMALL.format(name="alpha").replace("make", "make all"))
+    git(project, "add", "workflows")
+    assert staged_help(project) == ["help: run `wfc compile`"]
+    assert wfc("compile", cwd=project).status == 0
+    assert staged_help(project) == ["help: stage it: `git add generated/alpha.py generated/alpha.map.json`"]
+    git(project, "add", "generated/alpha.py")
+    assert staged_help(project) == ["help: stage it: `git add generated/alpha.map.json`"]
+    git(project, "add", "generated/alpha.map.json")
+    assert wfc("compile", "--check", "--staged", cwd=project).status == 0
+
+
+def test_a_workflow_that_is_only_not_staged_is_to_be_added(project: Path) -> None:
+    write(project / "workflows", alpha=SMALL.format(name="alpha").replace("make", "make all"))
+    assert wfc("compile", cwd=project).status == 0
+    git(project, "add", "generated")
+    assert staged_help(project) == ["help: stage it: `git add workflows/alpha.yaml`"]
+    git(project, "add", "workflows/alpha.yaml")
+    assert wfc("compile", "--check", "--staged", cwd=project).status == 0
+
+
+def test_a_module_that_is_new_or_gone_is_to_be_added_too(project: Path) -> None:
+    write(project / "workflows", beta="")
+    assert wfc("compile", cwd=project).status == 0
+    git(project, "add", "workflows")
+    assert staged_help(project) == ["help: stage it: `git add generated/beta.py generated/beta.map.json`"]
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "two")
+    (project / "workflows" / "beta.yaml").unlink()
+    git(project, "add", "workflows")
+    assert staged_help(project) == ["help: run `wfc compile`"]
+    assert wfc("compile", cwd=project).status == 0
+    assert staged_help(project) == ["help: stage it: `git add generated/beta.py`"]
+    git(project, "add", "generated")
+    assert wfc("compile", "--check", "--staged", cwd=project).status == 0

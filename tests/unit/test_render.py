@@ -182,6 +182,19 @@ def test_json_has_the_documented_keys_in_order() -> None:
         "help",
         "fixable",
         "step",
+        "notes",
+        "fix",
+    ]
+
+
+def test_json_has_the_notes_with_their_places_the_way_of_a_value_first() -> None:
+    there = Source("b.yaml", "a: 1\nb: 2\n").span(5, 6)
+    shown = to_json(finding(notes=(Note("nowhere"), Note("there", there)), flow=(Note("from here", there),)))
+    place = {"file": "b.yaml", "line": 2, "column": 1, "end_line": 2, "end_column": 2}
+    assert shown["notes"] == [
+        {"message": "from here", **place},
+        {"message": "nowhere"},
+        {"message": "there", **place},
     ]
 
 

@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from wfc.cli.shared.git import is_staged, staged_option
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
+from wfc.cli.shared.stdin import STDIN, read_stdin, refuse_name, stdin_option
 from wfc.render.style import counted
+from wfc.struct import struct
 from wfc.workspace.cache import Answer, Memory, Snapshot
 from wfc.workspace.files import ENDINGS, Selection, select
 
@@ -44,10 +46,13 @@ def _writes(given: dict[str, Any]) -> str:
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
 @click.option("--no-cache", is_flag=True, help="Ignore the cache.")
 @click.option(
-    "--stdin-filename",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Path to report for standard input (`-`); also selects the project.",
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    default="warning",
+    show_default=True,
+    help="Exit with 1 if there is a finding of this severity or a higher one.",
 )
+@stdin_option
 @no_progress_option
 @staged_option(_writes)
 def command(
@@ -59,6 +64,7 @@ def command(
     show_types: bool,
     quiet: bool,
     no_cache: bool,
+    fail_on: str,
     stdin_filename: Path | None,
     no_progress: bool,
 ) -> int:
@@ -66,20 +72,21 @@ def command(
 
     Test files (*.test.yaml) are checked against their workflows.
 
-    PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits with 1 if
-    there is an error or a warning, or with --diff something to fix, and with 2 if there is no workflow to check. With
-    --staged, a commit without workflows is not an error.
+    PATHS are files and folders; without any, the project's workflows folder; `-` is standard input, of which --fix
+    prints the fixed text, and the findings on standard error. Exits with 1 if there is an error or a warning (see
+    --fail-on), or with --diff something to fix, and with 2 if there is no workflow to check. With --staged, a commit
+    without workflows is not an error.
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes requires --fix or --diff")
     if show_types and form != "text":
         raise click.UsageError("--types requires --format text")
-    if "-" in paths:
-        if len(paths) > 1 or fix or show_diff:
-            raise click.UsageError("`-` can't be combined with other paths, --fix or --diff")
-        return _check_stdin(stdin_filename or Path("stdin.yaml"), form, show_types, quiet)
-    if stdin_filename is not None:
-        raise click.UsageError("--stdin-filename requires `-`")
+    report = Report(form, show_types, quiet, fail_on)
+    if STDIN in paths:
+        if len(paths) > 1 or is_staged():
+            raise click.UsageError("`-` can't be combined with other paths or --staged")
+        return _check_stdin(stdin_filename, report, fix=fix, show_diff=show_diff, unsafe=unsafe_fixes)
+    refuse_name(stdin_filename)
     selection = select(paths)
     if not (selection.files or selection.tests or is_staged()):
         folders = paths or [str(folder) for folder in selection.folders]
@@ -94,13 +101,13 @@ def command(
     if no_cache or not all(
         map(os.path.isfile, [*selection.files, *selection.tests])
     ):  # A pipe can be read only once, so its content can't be hashed for the cache first.
-        answer = check_selection(selection, form, show_types, quiet, with_progress=watched)
+        answer = check_selection(selection, report, with_progress=watched)
     else:
         snapshot = Snapshot.of(selection)
-        memory = Memory.of(("check", paths, form, show_types, quiet), snapshot)
+        memory = Memory.of(("check", paths, form, show_types, quiet, fail_on), snapshot)
         recalled = memory.recall()
         answer = recalled or check_selection(
-            selection, form, show_types, quiet, with_progress=watched, snapshot=snapshot, question=paths
+            selection, report, with_progress=watched, snapshot=snapshot, question=paths
         )
         if recalled is None and answer.status < 2:
             memory.keep(answer)
@@ -108,13 +115,34 @@ def command(
     return answer.status
 
 
-def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
-    from wfc.config import load_config
+@struct(frozen=True, slots=True)
+class Report:
+    """How findings are reported."""
 
-    config = load_config(path.parent)
-    text = sys.stdin.buffer.read(config.limits.source_bytes + 1)
-    answer = check_selection(Selection.of_file(config, path), form, show_types, quiet, texts={path: text})
-    write_out(answer.text)
+    form: str
+    show_types: bool
+    quiet: bool
+    fail_on: str
+
+
+def _check_stdin(
+    stdin_filename: Path | None, report: Report, *, fix: bool, show_diff: bool, unsafe: bool
+) -> int:
+    selection, path, text = read_stdin(stdin_filename)
+    if show_diff:
+        from wfc.cli.fixing import show_fixes
+
+        return show_fixes(selection, unsafe, report.quiet, {path: text})
+    if fix:
+        from wfc.cli.fixing import fix_stdin
+
+        text = fix_stdin(selection, path, text, unsafe, report.quiet)
+        click.echo(text, nl=False)
+    answer = check_selection(selection, report, texts={path: text}, out=sys.stderr if fix else sys.stdout)
+    if fix:
+        click.echo(answer.text, err=True, nl=False)
+    else:
+        write_out(answer.text)
     return answer.status
 
 
@@ -124,16 +152,15 @@ def _named(paths: Sequence[str]) -> str:
 
 def check_selection(
     selection: Selection,
-    form: str,
-    show_types: bool,
-    quiet: bool,
+    report: Report,
     *,
     texts: Mapping[Path, bytes] | None = None,
+    out: TextIO | None = None,
     with_progress: bool = False,
     snapshot: Snapshot | None = None,
     question: tuple[str, ...] = (),
 ) -> Answer:
-    """Every finding of the selected files, or of the texts given for them, as text for standard output.
+    """Every finding of the selected files, or of the texts given for them, as text for standard output or `out`.
 
     `snapshot`: the files as read for the cache; findings of unchanged files then come from the cache. `question`: the
     paths as given, which are part of the key in the cache.
@@ -144,7 +171,7 @@ def check_selection(
 
     types = ""
     with progress("checking", with_progress) as show:
-        if snapshot is not None and not show_types:
+        if snapshot is not None and not report.show_types:
             from wfc.workspace.incremental import check_incrementally
 
             found = check_incrementally(question, selection, snapshot, show)
@@ -152,14 +179,16 @@ def check_selection(
             project, files = load_project(selection, texts, with_runs=True, snapshot=snapshot)
             project.progress = show
             found = check_project(project)
-    if show_types:
+    if report.show_types:
         from wfc.render.types import render_types
 
         types = "".join(f"{render_types(file)}\n" for file in files.values() if not file.is_test)
-    text = rendered(found, form) + types
-    if form == "text" and not quiet:
+    text = rendered(found, report.form, out) + types
+    if report.form == "text" and not report.quiet:
         text += f"{_summary(found, selection)}\n"
-    return Answer(text, exit_status(found, Severity.ERROR, Severity.WARNING))
+    severities = list(Severity)
+    failing = severities[: severities.index(Severity(report.fail_on)) + 1]
+    return Answer(text, exit_status(found, *failing))
 
 
 def _summary(found: list[Diagnostic], selection: Selection) -> str:

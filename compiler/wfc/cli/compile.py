@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.cli.shared.git import staged_option
+from wfc.cli.shared.git import is_staged, staged_option, staging
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
+from wfc.cli.shared.stdin import STDIN, read_stdin, refuse_name, stdin_option
 from wfc.config import real
 from wfc.render.style import counted
 from wfc.testfiles import is_test_file
@@ -50,6 +52,7 @@ def _writes(given: dict[str, Any]) -> str:
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and diffs only.")
 @click.option("--no-cache", is_flag=True, help="With --check: ignore the cache.")
+@stdin_option
 @no_progress_option
 @staged_option(_writes)
 def command(
@@ -60,6 +63,7 @@ def command(
     form: str,
     quiet: bool,
     no_cache: bool,
+    stdin_filename: Path | None,
     no_progress: bool,
 ) -> int:
     """Compile workflows into one typed statechart module each.
@@ -67,8 +71,16 @@ def command(
     PATHS are files and folders; without any, the project's workflows folder. Each module gets a line map,
     which records the YAML line of each state. Only files that change are written, and files whose source no longer
     exists are removed. If a workflow has an error, its findings are reported and its module stays unchanged. Test files
-    are checked against their workflows.
+    are checked against their workflows. `-` is standard input: its module is printed, and findings go to standard
+    error.
     """
+    if STDIN in paths:
+        if len(paths) > 1 or output or check_only or show_diff or is_staged():
+            raise click.UsageError(
+                "`-` can't be combined with other paths, --output, --check, --diff or --staged"
+            )
+        return _compile_stdin(stdin_filename, form)
+    refuse_name(stdin_filename)
     selection = select(paths)
     folder = output or modules_folder(selection.config)
     memory = snapshot = None
@@ -85,6 +97,22 @@ def command(
             memory.keep(answer)
     write_out(answer.text)
     return answer.status
+
+
+def _compile_stdin(stdin_filename: Path | None, form: str) -> int:
+    """Print the module of the workflow on standard input."""
+    from wfc.checker import exit_status
+    from wfc.compiler import compile_project
+    from wfc.findings import Severity
+    from wfc.workspace.files import recorded_path
+    from wfc.workspace.loading import load_project
+
+    selection, path, text = read_stdin(stdin_filename)
+    project, files = load_project(selection, {path: text})
+    made = compile_project(project, {files[path]: recorded_path(path, selection.config.root)})
+    click.echo(rendered(made.findings, form, sys.stderr), err=True, nl=False)
+    write_out("".join(module.text for module in made.modules))
+    return exit_status(made.findings, Severity.ERROR)
 
 
 def _is_within_project(selection: Selection) -> bool:
@@ -123,7 +151,12 @@ def compile_selection(task: Task) -> Answer:
 
     with progress("compiling", task.with_progress) as show:
         built = build(
-            task.selection, task.folder, check_only=task.check_only, progress=show, snapshot=task.snapshot
+            task.selection,
+            task.folder,
+            check_only=task.check_only,
+            progress=show,
+            snapshot=task.snapshot,
+            remedy=staging,
         )
     dry = task.check_only or task.show_diff
     text = rendered(built.findings, task.form)

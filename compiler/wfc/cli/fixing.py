@@ -22,12 +22,14 @@ from wfc.workspace.loading import load_project
 from wfc.yaml import Source
 
 
-def show_fixes(selection: Selection, unsafe: bool, quiet: bool) -> int:
+def show_fixes(
+    selection: Selection, unsafe: bool, quiet: bool, texts: Mapping[Path, bytes] | None = None
+) -> int:
     """Print what would change. Returns 1 if there is anything to fix."""
-    changed, fixed = fix_files(selection, unsafe=unsafe)
+    changed, fixed = fix_files(selection, texts, unsafe=unsafe)
     for file in changed:
         sys.stdout.writelines(file.diff())
-    more = 0 if unsafe or quiet else fix_files(selection, unsafe=True)[1].settled - fixed.settled
+    more = 0 if unsafe or quiet else fix_files(selection, texts, unsafe=True)[1].settled - fixed.settled
     _report("would fix", fixed, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else "")
     return 1 if changed else 0
 
@@ -38,6 +40,13 @@ def write_fixes(selection: Selection, unsafe: bool, quiet: bool) -> None:
     for file in changed:
         file.write()
     _report("fixed", fixed, len(changed), quiet)
+
+
+def fix_stdin(selection: Selection, path: Path, text: bytes, unsafe: bool, quiet: bool) -> bytes:
+    """The text after all possible fixes."""
+    changed, fixed = fix_files(selection, {path: text}, unsafe=unsafe)
+    _report("fixed", fixed, len(changed), quiet)
+    return changed[0].content if changed else text
 
 
 def _report(verb: str, fixed: Fixed, files: int, quiet: bool, more: str = "") -> None:
@@ -61,10 +70,14 @@ class FixedFile:
     mark: bytes
     """The byte order mark at the start of the file, if any."""
 
+    @property
+    def content(self) -> bytes:
+        return self.mark + self.after.encode()
+
     def write(self) -> None:
         """Write the file atomically. It keeps its mode, owner and links."""
         with writing(self.path):
-            replace_file(self.path, self.mark + self.after.encode())
+            replace_file(self.path, self.content)
 
     def diff(self) -> Iterator[str]:
         before, after = _lines(self.before), _lines(self.after)
@@ -72,14 +85,16 @@ class FixedFile:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], Fixed]:
-    """The files that all possible fixes change, and the result of each fix."""
+def fix_files(
+    selection: Selection, texts: Mapping[Path, bytes] | None = None, *, unsafe: bool
+) -> tuple[list[FixedFile], Fixed]:
+    """The files, or the texts given for them, that all possible fixes change, and the result of each fix."""
+    paths = (*selection.files, *selection.tests)
+    given = texts or {path: read_bytes(path, selection.config) for path in paths}
     marks = {
-        path: mark
-        for path in (*selection.files, *selection.tests)
-        if (mark := _mark(path, selection.config)) is not None
+        path: mark for path, data in given.items() if (mark := _mark(data, selection.config)) is not None
     }
-    files = load_project(selection)[1]
+    files = load_project(selection, given)[1]
     before = {path: files[path].source.text for path in marks}
     fixed = fix_texts(before, lambda texts: _checked(selection, texts), unsafe=unsafe)
     changed = [
@@ -98,9 +113,8 @@ def _checked(selection: Selection, texts: Mapping[Path, str]) -> dict[Path, Chec
     return {path: Checked(file, found.get(file.source, [])) for path, file in files.items()}
 
 
-def _mark(path: Path, config: Config) -> bytes | None:
+def _mark(data: bytes, config: Config) -> bytes | None:
     """The byte order mark of a file; None if its text can't be encoded back to the same bytes."""
-    data = read_bytes(path, config)
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     try:
         data.decode("utf-8")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.shared.names import WORKFLOWS
-from wfc.cli.shared.workflow import find_workflow, print_errors
+from wfc.cli.shared.stdin import stdin_option
+from wfc.cli.shared.workflow import find_workflow_or_stdin, print_errors
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import writing
@@ -27,14 +28,17 @@ _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.option("--task", metavar="NAME", help="Draw only this task.")
-def command(workflow: str, form: str | None, output: Path | None, task: str | None) -> int:
+@stdin_option
+def command(
+    workflow: str, form: str | None, output: Path | None, task: str | None, stdin_filename: Path | None
+) -> int:
     """Draw a workflow and its tasks as Mermaid, Graphviz or SVG.
 
-    WORKFLOW is the name of a workflow of the project, or a file. The picture goes to standard output, or to a
-    file with -o. Exits with 1 and prints the findings if the workflow has an error.
+    WORKFLOW is the name of a workflow of the project, a file, or `-` for standard input. The picture goes to standard
+    output, or to a file with -o. Exits with 1 and prints the findings if the workflow has an error.
     """
     chosen = form or _format_of(output)
-    file = find_workflow(workflow)
+    file = find_workflow_or_stdin(workflow, stdin_filename)
     if print_errors([file]) or file.module is None:
         return 1
     module = file.module

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import to_json
-from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors
+from wfc.cli.shared.stdin import stdin_option
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow_or_stdin, print_errors
 from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
 from wfc_runtime.claude_code import find_missing
@@ -25,16 +27,17 @@ Plan = dict[str, Any]
 @click.command("plan")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(workflow: str, as_json: bool) -> int:
+@stdin_option
+def command(workflow: str, as_json: bool, stdin_filename: Path | None) -> int:
     """Show the actions that a run of a workflow can ask for and the tools that it needs.
 
-    WORKFLOW is the name of a workflow of the project, or a file. Shows the minimum and maximum number of actions of a
-    run (including retries, loops and items), the tools, agents and commands that it needs, the steps that wait for a
-    person or for time, and its steps and branches. An action is a unit of work that the run waits for: a shell command,
-    a tool call, a delegated task or a prompt. Exits with 1 and prints the findings if the workflow, or one that it
-    calls, has an error.
+    WORKFLOW is the name of a workflow of the project, a file, or `-` for standard input. Shows the minimum and
+    maximum number of actions of a run (including retries, loops and items), the tools, agents and commands that it
+    needs, the steps that wait for a person or for time, and its steps and branches. An action is a unit of work that
+    the run waits for: a shell command, a tool call, a delegated task or a prompt. Exits with 1 and prints the
+    findings if the workflow, or one that it calls, has an error.
     """
-    file = find_workflow(workflow)
+    file = find_workflow_or_stdin(workflow, stdin_filename)
     files = file.project.with_called(file)
     if print_errors(files) or file.name is None:
         return 1

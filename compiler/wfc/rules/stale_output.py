@@ -30,4 +30,4 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for drift in file.drift:
         if drift.condition in _MESSAGES:
             place = file.source.start if drift.condition is DriftKind.MISSING else drift.file.start
-            yield Finding(place, _MESSAGES[drift.condition].format(path=drift.path), help="run `wfc compile`")
+            yield Finding(place, _MESSAGES[drift.condition].format(path=drift.path), help=drift.remedy)

@@ -13,6 +13,7 @@ from wfc.config import Config, find_root, real
 from wfc.findings import Diagnostic
 from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of, map_drift_of, without_repeats
 from wfc.rules import BY_CODE
+from wfc.struct import replace
 from wfc.workspace.cache import Snapshot
 from wfc.workspace.files import Selection, recorded_path, replace_file, writing
 from wfc.workspace.loading import load_project
@@ -20,6 +21,9 @@ from wfc.yaml import Document, Source
 from wfc_runtime.header import read_header
 from wfc_runtime.line_map import map_path, read_line_map
 from wfc_runtime.trust import generated_paths
+
+Remedy = Callable[[Drift, str], str]
+"""What to do about a file that is not what it should be and is made from this workflow; empty for the usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ def build(
     check_only: bool = False,
     progress: Callable[[int, int], None] = lambda done, of: None,
     snapshot: Snapshot | None = None,
+    remedy: Remedy = lambda drift, source: "",
 ) -> Build:
     """Compile the selected files and compare the result with a folder. Nothing is written."""
     project, files = load_project(selection, snapshot=snapshot)
@@ -47,13 +52,17 @@ def build(
         file: recorded_path(path, selection.config.root) for path, file in files.items() if not file.is_test
     }
     compilation = compile_project(project, recorded)
-    drift = find_drift(compilation, folder, selection, set(recorded.values()))
+    drift = find_drift(compilation, folder, selection, set(recorded.values()), remedy)
     findings = compilation.findings + _drift_findings(project, drift, check_only)
     return Build(compilation, drift, findings)
 
 
 def find_drift(
-    compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]
+    compilation: Compilation,
+    folder: Path,
+    selection: Selection,
+    recorded: set[str],
+    remedy: Remedy = lambda drift, source: "",
 ) -> list[Drift]:
     """All differences between the folder and the compiled modules. Drift of a known source is recorded in its file."""
     if folder.exists() and not folder.is_dir():
@@ -64,10 +73,18 @@ def find_drift(
         drift = drift_of(str(path), _read(path), module.text, module.file.source.text)
         beside = map_path(path)
         map_drift = map_drift_of(str(beside), _read(beside), module.line_map)
-        module.file.drift += [one for one in (drift, map_drift) if one]
+        source = module.file.source.path
+        both = [_with_remedy(one, source, remedy) for one in (drift, map_drift) if one]
+        module.file.drift += both
         # The map first: a server that sees a new module then finds the map that belongs to it.
-        found += [one for one in (map_drift, drift) if one]
-    return found + _orphans(compilation, folder, selection, recorded)
+        found += reversed(both)
+    orphans = _orphans(compilation, folder, selection, recorded)
+    return found + [_with_remedy(one, "", remedy) for one in orphans]
+
+
+def _with_remedy(drift: Drift, source: str, remedy: Remedy) -> Drift:
+    said = remedy(drift, source)
+    return replace(drift, remedy=said) if said else drift
 
 
 def _orphans(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:

@@ -29,6 +29,21 @@ def test_json_has_exactly_the_documented_shape(folder: Path) -> None:
                 "help": "did you mean `command`?",
                 "fixable": True,
                 "step": "build",
+                "notes": [],
+                "fix": {
+                    "description": "rename it to command",
+                    "safe": False,
+                    "edits": [
+                        {
+                            "file": "misspelt.yaml",
+                            "line": 6,
+                            "column": 5,
+                            "end_line": 6,
+                            "end_column": 11,
+                            "text": "command",
+                        }
+                    ],
+                },
             },
             {
                 "code": "WF003",
@@ -43,6 +58,21 @@ def test_json_has_exactly_the_documented_shape(folder: Path) -> None:
                 "help": 'quote it: "on"; or write `true` if that is meant',
                 "fixable": True,
                 "step": None,
+                "notes": [],
+                "fix": {
+                    "description": "quote it",
+                    "safe": True,
+                    "edits": [
+                        {
+                            "file": "panel.yaml",
+                            "line": 9,
+                            "column": 15,
+                            "end_line": 9,
+                            "end_column": 17,
+                            "text": '"on"',
+                        }
+                    ],
+                },
             },
         ],
         "errors": 1,

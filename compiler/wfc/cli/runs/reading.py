@@ -44,6 +44,7 @@ def _listed(reply: dict[str, Any]) -> str:
     rows = [
         f"{run['workflow_id']}  {run['status']:<14}  {run['workflow']}"
         + (f"  waits in {', '.join(run['pending'])}" if run.get("pending") else "")
+        + f"  started {run['started']}, last moved {run['updated']}"
         for run in reply["runs"]
     ]
     more = [f"more with --before {reply['runs'][-1]['workflow_id']}"] if "next" in reply else []

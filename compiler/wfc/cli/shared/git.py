@@ -8,17 +8,21 @@ is ignored, and a module that is not staged is missing.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wfc.config import load_config
 from wfc.workspace.files import ENDINGS
 from wfc_runtime.line_map import SUFFIX
+
+if TYPE_CHECKING:
+    from wfc.project import Drift
 
 
 def git(*arguments: str, folder: Path) -> bytes | None:
@@ -73,6 +77,7 @@ def content_of(blob: str, top: Path) -> bytes:
 _SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
 _NAMED = 5
 _STAGED = "wfc.staged"
+"""Where a command that looks at the index keeps the folder that it was called in."""
 Command = Callable[..., int]
 
 
@@ -89,7 +94,7 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
                 raise click.UsageError(f"--staged reads the git index and writes nothing: {writing}")
             if "no_cache" in given:
                 given["no_cache"] = True  # The cache is keyed by folder, and the temporary one is removed.
-            click.get_current_context().meta[_STAGED] = True
+            click.get_current_context().meta[_STAGED] = Path.cwd()
             with _copy_of_the_index():
                 return command(*arguments, **given)
 
@@ -101,6 +106,37 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
 def is_staged() -> bool:
     """Whether the current command was given --staged."""
     return _STAGED in click.get_current_context().meta
+
+
+def staging(drift: Drift, source: str) -> str:
+    """How to stage what is missing in the index, if the working tree has it; otherwise empty.
+
+    `source` is the path of the workflow that the file is made from.
+    """
+    from wfc_runtime.header import digest, read_header
+    from wfc_runtime.line_map import map_path
+
+    here: Path | None = click.get_current_context().meta.get(_STAGED)
+    if here is None:
+        return ""
+    if drift.after is None:
+        return "" if (here / drift.path).exists() else _add(drift.path)
+    if _text(here / drift.path) == drift.after:
+        return _add(drift.path, *([str(map_path(Path(drift.path)))] if drift.is_module else []))
+    header = read_header(drift.before) if drift.before is not None and drift.is_module else None
+    text = _text(here / source)
+    return _add(source) if header and text is not None and header.source == digest(text) else ""
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _add(*paths: str) -> str:
+    return f"stage it: `git add {shlex.join(paths)}`"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "github", "sarif")
 
 
-def rendered(found: Sequence[Diagnostic], form: str) -> str:
-    """Render findings in one of the four formats. Only the renderer that is used is imported."""
+def rendered(found: Sequence[Diagnostic], form: str, out: TextIO | None = None) -> str:
+    """Render findings for standard output or `out` in one of the four formats. Only the renderer used is imported."""
     match form:
         case "json":
             from wfc.render.json import render_json
@@ -40,7 +40,7 @@ def rendered(found: Sequence[Diagnostic], form: str) -> str:
             from wfc.render.style import style_for
             from wfc.render.text import render_text
 
-            return render_text(found, style_for(sys.stdout))
+            return render_text(found, style_for(out or sys.stdout))
 
 
 _FOREIGN = re.compile(r"[^\x20-\x7e\n]")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.checker import check_file, has_errors, in_order
+from wfc.cli.shared.stdin import STDIN, read_stdin, refuse_name
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import select, template_folders
@@ -18,6 +19,15 @@ from wfc.workspace.loading import load_project
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Module
+
+
+def find_workflow_or_stdin(workflow: str, stdin_filename: Path | None) -> SourceFile:
+    """The workflow of a file or a name, or for `-` the one on standard input."""
+    if workflow == STDIN:
+        selection, path, text = read_stdin(stdin_filename)
+        return load_project(selection, {path: text})[1][path]
+    refuse_name(stdin_filename)
+    return find_workflow(workflow)
 
 
 def find_workflow(workflow: str) -> SourceFile:
