@@ -48,8 +48,9 @@ def run(
         run_id = str(reply["workflow_id"])
         while reply["status"] in ("pending_action", "running"):
             for action in reply.get("actions") or ([reply["action"]] if "action" in reply else []):
-                if action["type"] == "prompt":
-                    service.submit(run_id, action["step_id"], {"input": (answers or {})[action["step_id"]]})
+                if action["type"] in ("prompt", "delegate"):
+                    name = "input" if action["type"] == "prompt" else "response"
+                    service.submit(run_id, action["step_id"], {name: (answers or {})[action["step_id"]]})
             reply = service.next_step(run_id)
         return reply
     finally:

@@ -17,6 +17,7 @@ from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.registry import Registry
 from wfc_runtime.server.workflows import info, listed
 from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 
@@ -50,6 +51,41 @@ def test_an_answer_is_the_response_of_a_prompt(tmp_path: Path) -> None:
         INPUTS,
     )
     assert result(tmp_path, text, answers={"ask": "yes"}) == {"answer": "yes", "go": "true", "stay": "false"}
+
+
+def test_a_prompt_is_an_action_of_the_agent_unless_a_person_must_answer(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - {id: ask, type: Prompt, inputs: {prompt: "Which one is it?"}}
+  - {id: approve, type: Prompt, inputs: {prompt: "Go on?", human: true}, depends_on: [ask]}
+""",
+        "  a: ${blocks.ask.response}\n  b: ${blocks.approve.response}",
+    )
+    service = SqliteService(Store(tmp_path / "runs.db"), Registry(compiled(tmp_path, text)))
+    try:
+        asked = service.start("case", {})
+        assert (asked["action"]["type"], asked["action"]["parameters"]["instructions"]) == (
+            "delegate",
+            "Which one is it?",
+        )
+        gate = service.submit(asked["workflow_id"], "ask", {"response": "this"})
+        assert (gate["action"]["type"], gate["action"]["parameters"]["message"]) == ("prompt", "Go on?")
+        ended = service.submit(asked["workflow_id"], "approve", {"input": "yes"})
+        assert ended["result"] == {"a": "this", "b": "yes"}
+    finally:
+        service.close()
+
+
+def test_the_outputs_of_a_workflow_are_told_with_their_types(tmp_path: Path) -> None:
+    text = workflow(
+        "  - {id: say, type: Shell, inputs: {command: echo 1}}",
+        """
+  n: {value: "${blocks.say.stdout}", type: num, description: What it said.}
+  plain: ${blocks.say.succeeded}
+""",
+    )
+    module = Registry(compiled(tmp_path, text)).modules()[0]
+    assert info(module)["outputs"] == {"n": {"type": "num", "description": "What it said."}, "plain": {}}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ name: asking
 description: Asks, where nobody can answer.
 blocks:
   - {id: look, type: Shell, inputs: {command: echo here}}
-  - {id: ask, type: Prompt, depends_on: [look], inputs: {prompt: "Found ${blocks.look.stdout}. Go on?"}}
+  - {id: ask, type: Prompt, depends_on: [look], inputs: {human: true, prompt: "Found ${blocks.look.stdout}. Go on?"}}
 outputs:
   answer: ${blocks.ask.response}
 """

@@ -15,7 +15,7 @@ blocks:
   - id: ask
     type: Prompt
     depends_on: [test, {block: lint, required: false}]
-    inputs: {prompt: "Lint ${blocks.lint.outcome}. Ship ${inputs.count}?"}
+    inputs: {human: true, prompt: "Lint ${blocks.lint.outcome}. Ship ${inputs.count}?"}
   - {id: tidy, type: Shell, depends_on: [lint], inputs: {command: make tidy}}
   - id: ship
     type: Workflow

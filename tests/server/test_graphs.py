@@ -22,7 +22,7 @@ inputs:
 blocks:
   - {id: token, type: Shell, inputs: {command: ./show}}
   - {id: beside, type: Shell, inputs: {command: uname -a}}
-  - {id: ask, type: Prompt, depends_on: [token], inputs: {prompt: "Ship ${inputs.count}?"}}
+  - {id: ask, type: Prompt, depends_on: [token], inputs: {human: true, prompt: "Ship ${inputs.count}?"}}
   - id: kid
     type: Workflow
     depends_on: [ask]
@@ -39,7 +39,7 @@ description: Asks as well.
 inputs:
   count: {type: int}
 blocks:
-  - {id: name, type: Prompt, inputs: {prompt: "A name for ${inputs.count}?"}}
+  - {id: name, type: Prompt, inputs: {human: true, prompt: "A name for ${inputs.count}?"}}
 outputs:
   name: ${blocks.name.response}
 """

@@ -56,6 +56,7 @@ def info(module: Module) -> Reply:
         **({"tags": list(workflow.tags)} if workflow.tags else {}),
         "source": module.source,
         "inputs": input_schema(module),
+        **({"outputs": outputs} if (outputs := workflow.machine.facts.get("outputs")) else {}),
         "steps": list(_steps(module, workflow.name, workflow.machine)),
     }
     tasks = {name: list(_steps(module, name, task)) for name, task in workflow.tasks.items()}

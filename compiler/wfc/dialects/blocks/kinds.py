@@ -116,11 +116,15 @@ class RenderTemplateInputs(Shape):
 
 
 class PromptInputs(Shape):
-    """Asks a question. The answer is text."""
+    """Asks the agent that drives the run a question. The answer is text.
+
+    With `human: true` a person must answer: the agent only passes the question and the answer on.
+    """
 
     label = "a Prompt block"
 
     prompt = Field(WORD, "The question.", required=True, example="Deploy now? Answer yes or no.")
+    human = Field(BOOLEAN, "Whether a person must answer.", default=False)
     operation = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
     details = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
     allow_empty = Field(FLAG, "Deprecated, without effect: any answer is accepted.")
@@ -210,7 +214,7 @@ class Kind:
     @property
     def is_served(self) -> bool:
         """Whether a server may execute it, and fill in secrets."""
-        return self.step not in ("prompt", "call", "set_state")
+        return self.step not in ("prompt", "delegate", "call", "set_state")
 
 
 def _outputs(**types: str) -> dict[str, Output]:
@@ -237,6 +241,8 @@ _CALL = Kind(
     is_open=True,
 )
 _ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "put the text into `prompt`")
+
+_NOT_SHOWN = dict.fromkeys(("human", "operation", "details", "allow_empty"), "")
 
 KINDS: dict[str, Kind] = {
     "Shell": Kind(
@@ -277,12 +283,11 @@ KINDS: dict[str, Kind] = {
         modes={**_FLAGS, "variables": Mode.DATA},
     ),
     "Prompt": Kind(
-        "prompt",
+        "delegate",
         PromptInputs,
-        {"response": Output("input", "str")},
-        renamed={"prompt": "message", "operation": "", "details": "", "allow_empty": ""},
+        {"response": Output("response", "str")},
+        renamed={"prompt": "instructions", **_NOT_SHOWN},
         unheeded={"operation": _ONLY_PROMPT, "details": _ONLY_PROMPT},
-        can_crash=False,
     ),
     "ReadJSONState": Kind(
         "read_json_state",
@@ -316,6 +321,16 @@ KINDS: dict[str, Kind] = {
 }
 
 
+GATE = replace(
+    KINDS["Prompt"],
+    step="prompt",
+    outputs={"response": Output("input", "str")},
+    renamed={"prompt": "message", **_NOT_SHOWN},
+    can_crash=False,
+)
+"""A Prompt that a person must answer."""
+
+
 def is_template_text(entry: Entry, kind: Kind) -> bool:
     """Whether an input is a Jinja template by itself, with variables of its own."""
     return kind.step == "render_template" and entry.key.text == "template"
@@ -331,7 +346,14 @@ def type_of(block: Mapping) -> Scalar | None:
 
 def kind_of(block: Mapping) -> Kind | None:
     named = type_of(block)
-    return recover_type(named.text, KINDS) if named else None
+    kind = recover_type(named.text, KINDS) if named else None
+    return GATE if kind is KINDS["Prompt"] and _is_for_a_person(block) else kind
+
+
+def _is_for_a_person(block: Mapping) -> bool:
+    inputs = block.get("inputs")
+    human = inputs.get("human") if isinstance(inputs, Mapping) else None
+    return isinstance(human, Scalar) and (human.value is True or TRUTH.get(human.text.lower(), False))
 
 
 # Spelling of booleans and numbers: `required: no`, `timeout: "30"`. Other readers of such files accept
@@ -374,7 +396,7 @@ def _block(node: Node) -> Node:
         return node
     fields = known.inputs.FIELDS.items()
     # Only these types: the text of a command or message may well be `no` or `30`.
-    flags = [name for name, field in fields if field.type is FLAG]
+    flags = [name for name, field in fields if field.type in (FLAG, BOOLEAN)]
     amounts = [name for name, field in fields if field.type in (AMOUNT, TIME, MILLISECONDS)]
     return _at(node, ("inputs",), lambda given: _at(_at(given, flags, _boolean), amounts, _number))
 

@@ -35,7 +35,7 @@ _FACTS = (
     *(*STATES, "operation_succeeded", "wave", "execution_order", "execution_time_ms", "started_at"),
     *("completed_at", "message", "error"),
 )
-_UNTIMED = ("set_state", "call", "prompt")
+_UNTIMED = ("set_state", "call", "prompt", "delegate")
 """Steps without times in their results. Where a file reads these times, extra steps record them."""
 
 

@@ -302,6 +302,8 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode], notation:
     # A block that calls this workflow can read these of it.
     sizes = {"total_blocks": len(graph.all), "execution_waves": len(graph.waves)}
     facts = [Entry(made(name, at), made(number, at)) for name, number in sizes.items()]
+    if file.outputs:
+        facts.append(Entry(made("outputs", at), _declared_outputs(file.outputs, at)))
     entries.append(Entry(made("facts", at), Mapping(at, facts)))
     if file.inputs:
         node = file.node.get("inputs")
@@ -313,6 +315,21 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode], notation:
         ]
         entries.append(Entry(made("inputs", at), Mapping(node.span, inputs)))
     return Mapping(file.node.span, [*entries, Entry(made("steps", at), Sequence(at, steps))])
+
+
+def _declared_outputs(outputs: dict[str, Tree | WorkflowOutput], at: Span) -> Mapping:
+    """The type and description of each output, for those who look the workflow up."""
+    found: list[Entry] = []
+    for name, output in outputs.items():
+        kind = (
+            VALUE_TYPES.get(output.type.text) if isinstance(output, WorkflowOutput) and output.type else None
+        )
+        about = output.description.text if isinstance(output, WorkflowOutput) and output.description else None
+        words = {"type": kind, "description": about}
+        found.append(
+            Entry(made(name, at), _mapping(at, **{key: word for key, word in words.items() if word}))
+        )
+    return Mapping(at, found)
 
 
 def _input(declared: InputDeclaration, notation: Notation) -> Mapping:

@@ -73,7 +73,10 @@ def _latest(service: Service, run: dict[str, Json]) -> Reply:
 def _prompt(service: Service, now: Reply) -> Reply:
     """The question of a run, or of a workflow that it called."""
     asked = _question(lambda run: service.status(run, masked=True), now)
-    return {} if asked is None else {"prompt": asked[1]["parameters"]["message"]}
+    if asked is None:
+        return {}
+    parameters = asked[1]["parameters"]
+    return {"prompt": parameters["message"] if "message" in parameters else parameters["instructions"]}
 
 
 def about(service: Service, checkpoint_id: str) -> Reply:
@@ -146,15 +149,22 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
 
 
 def _question(look: Callable[[str], Reply], reply: Reply) -> tuple[str, dict[str, Any]] | None:
-    """The first pending prompt, in the run or in the workflows that it called."""
+    """The first pending question, in the run or in the workflows that it called."""
     for action in actions_of(reply):
-        if action["type"] == "prompt":
+        if action["type"] == "prompt" or (action["type"] == "delegate" and _takes_text(action)):
             return reply["workflow_id"], action
         for child in action["parameters"].get("children", ()):
             found = _question(look, look(child["workflow_id"]))
             if found is not None:
                 return found
     return None
+
+
+def _takes_text(action: dict[str, Any]) -> bool:
+    """Whether the result is a text, as that of a Prompt block."""
+    schema = action.get("result_schema") or {}
+    required = schema.get("required", [])
+    return len(required) == 1 and schema.get("properties", {}).get(required[0], {}).get("type") == "string"
 
 
 def _answer(action: dict[str, Any], response: str) -> Json:
