@@ -23,7 +23,11 @@ _SECRETS = (
     " In the place of each text in `secrets` put that environment variable; never print or submit its value."
 )
 _BY_KIND = {
-    "mcp_call": "Call this tool and submit what it returns.",
+    # A model that lacks the tool tends to invent its result.
+    "mcp_call": (
+        "Call this tool and submit what it returns. If you don't have it, submit "
+        '{"error": "<tool> is missing"}; never make up a result.'
+    ),
     "wait": "Nothing to do: ask again once resume_at has passed.",
     "create_file": "Write the content to the file and submit its path, its size in bytes and whether it is new.",
     "read_file": "Read the file and submit its content, its path, its size in bytes and whether it was found.",
@@ -62,7 +66,8 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
         case "delegate":
             agent = parameters.get("agent")
             return (
-                f"Give this to {agent} and submit its result."
+                f"Give this to the agent {agent} and submit its result; if there is no such agent, to a "
+                "general-purpose one."
                 if agent
                 else "Do this yourself and submit the result."
             )

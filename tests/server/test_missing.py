@@ -66,3 +66,16 @@ def test_a_start_says_nothing_when_everything_is_there(tmp_path: Path, portal: B
     with place.server("--typed-tools", env={"CLAUDE_CONFIG_DIR": str(tmp_path)}) as agent:
         assert "missing" not in agent.call("start_workflow", workflow="caller")
         assert "missing" not in agent.call("start_review")
+
+
+def test_an_action_says_what_to_do_without_its_agent_or_its_tool(
+    tmp_path: Path, portal: BlockingPortal
+) -> None:
+    place = make(tmp_path, portal)
+    with place.server() as agent:
+        run = agent.call("start_workflow", workflow="review")
+        assert "if there is no such agent, to a general-purpose one" in run["action"]["instruction"]
+        after = agent.call(
+            "submit_result", workflow_id=run["workflow_id"], step_id="look", result={"response": "fine"}
+        )
+        assert '{"error": "<tool> is missing"}; never make up a result' in after["action"]["instruction"]
