@@ -187,7 +187,7 @@ def _is_name(text: object) -> bool:
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
-# The three hooks. Each returns what the client is told, or None for nothing.
+# The three hooks. Each returns the text for the client, or None.
 
 
 def _session_start(given: dict[str, Any], store: str) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ def test_a_used_up_budget_asks_a_person_and_nothing_more_is_begun(desk: Desk) ->
     desk.workflow(*THREE, head="budget: {usd: 0.02}\n")
     done = desk.run()
     assert done.status == 5
-    assert "The budget of `w` is used up: 0.02 of 0.02 USD. As much again?" in done.err
+    assert "The budget of `w` is used up: 0.02 of 0.02 USD. Extend it by the same amount?" in done.err
     assert len(desk.calls()) == 2
     assert desk.runs()[0]["pending"][0] == "budget@gate"
     shown = json.loads(wfc("runs", "show", desk.run_id(), "--json", cwd=desk.project).out)

@@ -191,7 +191,7 @@ def test_a_list_of_answers_goes_on_where_the_run_was_left(project: Path) -> None
     [
         ("gret: x", "answers.yaml:2:3: error: there is no step `gret`\n    2 |   gret: x\n"),
         ("gret: x", "help: did you mean `greet`?"),
-        ("each: []", "error: step `each` takes no answer: nobody is asked there"),
+        ("each: []", "error: step `each` takes no answer"),
         ("rest: true", "error: step `rest` takes no answer"),
         ("two/double: 1", "error: there is no task or called workflow `two` that produces an action"),
         (

@@ -81,7 +81,7 @@ def _finding(language: Language, first: Entry, second: Entry, step: Step | None)
     name = excerpt(second.key.text)
     return Finding(
         second.key.span,
-        f"the key `{name}` stands twice in one mapping",
+        f"duplicate key `{name}` in one mapping",
         help=_advice(language, first, second, step),
         notes=(Note("first used here", first.key.span),),
         step=step.name if step else None,

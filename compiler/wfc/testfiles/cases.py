@@ -1,4 +1,4 @@
-"""What a test file says, with positions. docs/testing.md is the reference.
+"""The content of a test file, with positions. docs/testing.md is the reference.
 
 ```yaml
 # workflows/release-notes.test.yaml
@@ -25,9 +25,9 @@ tests:
 ```
 
 An expected action is the text of its command, message, instructions or tool; or a mapping of parameters that it must
-have, with `contains` for parts of that text; or null: it is asked, whatever it says. Mappings inside a parameter need
-only have the keys that are named. In a list they stand as ids or as `id: action`. A `message` of a failure need only be
-part of the real one. Without `failure` the run has to complete.
+have, with `contains` for parts of that text; or null for an action with any content. Mappings inside a parameter need
+only have the keys that are named. In a list they stand as ids or as `id: action`. A `message` of a failure need only
+be part of the real one. Without `failure` the run has to complete.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ class Expected:
     value: Any
     span: Span
     key: Span | None = None
-    """Where its name stands."""
+    """The position of its name."""
 
 
 @struct(frozen=True)
 class ExpectedAction:
-    """What one asked action must look like."""
+    """The expectation for one action."""
 
     step: str
     span: Span
     value: Any = None
     """Text, a mapping, or None for anything."""
     keys: dict[str, Span] = field(default_factory=dict)
-    """Where the keys of a mapping stand."""
+    """The positions of the keys of a mapping."""
     name: Span | None = None
-    """Where the step is named, in a list of `id: action`."""
+    """The position of the step's name, in a list of `id: action`."""
 
 
 @struct(frozen=True)
@@ -81,7 +81,7 @@ class Expectation:
     by_step: dict[str, list[ExpectedAction] | ExpectedAction] = field(default_factory=dict)
     """A list: one per visit, and no other. One alone: every visit."""
     spans: dict[str, Span] = field(default_factory=dict)
-    """Where the keys of `by_step`, and `actions` itself, stand."""
+    """The positions of the keys of `by_step`, and of `actions` itself."""
 
 
 @struct(frozen=True)
@@ -113,13 +113,13 @@ class TestFile:
     cases: list[Case]
 
     __test__ = False
-    """For pytest, which takes everything called Test for one of its own."""
+    """For pytest, which collects every class whose name begins with Test."""
 
 
 # Reading test files.
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""What now() says where a test does not."""
+"""The result of now() if a test does not set it."""
 _FILE = ("workflow", "inputs", "answers", "tests")
 _CASE = ("name", "inputs", "answers", "now", "expect")
 _EXPECT = ("result", "state", "failure", "actions")
@@ -127,7 +127,7 @@ _FAILURE = ("step", "code", "message")
 
 
 def read_tests(reader: Reader) -> TestFile:
-    """The cases of a file. `reader.reports` has what is wrong with it."""
+    """The cases of a file. `reader.reports` has its mistakes."""
     if reader.root is None and not reader.reports:
         reader.wrong(reader.start, "the file is empty; it needs the key `tests`", code="WF005")
     found = reader.mapping(reader.root, "a test file", _FILE, required=("tests",))

@@ -1,4 +1,4 @@
-"""What the runs of some workflows can ask for, and the answers that can't be results of their steps."""
+"""The actions that runs of some workflows can request, and answers that can't be results of their steps."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Question:
     kind: str
     schema: Any
     parameters: Mapping[str, Any]
-    """What the action says, such as `command`, before templates are evaluated."""
+    """The main text of the action, such as `command`, before templates are evaluated."""
 
 
 @struct
 class Questions:
     asks: dict[Place, Question] = field(default_factory=dict)
     silent: set[Place] = field(default_factory=set)
-    """Steps that are there, and where nobody is asked."""
+    """Steps that exist and need no answer."""
 
     @classmethod
     def of(cls, modules: Iterable[Module]) -> Questions:
@@ -71,7 +71,8 @@ class Questions:
 
 
 def _schema(arguments: Mapping[str, Any]) -> Any:
-    """The JSON Schema of a step's results, without what is decided only in a run: the options from a template."""
+    """The JSON Schema of a step's results, without parts that are known only in a run, such as options from a
+    template."""
     result, where = arguments.get("result"), arguments.get("where")
     schema = of(getattr(contract, result.name) if isinstance(result, Ref) else result)
     is_fixed = where and "{{" not in json.dumps(where) and "{%" not in json.dumps(where)
@@ -119,8 +120,8 @@ def _unknown(key: str, script: Script, questions: Questions) -> Report:
         return Report(
             "WF119",
             script.span,
-            f"step `{key}` takes no answer: nobody is asked there",
-            "answers are for prompt, shell, mcp_call and delegate steps; children answer in steps of their own",
+            f"step `{key}` takes no answer",
+            "answers are for prompt, shell, mcp_call and delegate steps; the steps of children have their own answers",
         )
     scope, slash, _ = key.partition("/")
     known = {step for _, step in questions.asks}
@@ -142,11 +143,11 @@ def _misfits(key: str, answer: Answer, asked: list[Question], script: Script) ->
 
 
 def _shape(schema: Any, result: Any, script: Script) -> str:
-    """What would fit, where the result is of another kind altogether."""
+    """A suggestion for a result of a different type."""
     if not isinstance(schema, Mapping):
         return ""
     if schema.get("type") == "array" and not script.repeats:
-        return "a list is one result per visit; a result that is a list stands in a list: `[[...]]`"
+        return "a list is one result per visit; write a result that is a list inside a list: `[[...]]`"
     names = schema.get("required")
     is_object = schema.get("type") == "object"
     if is_object and not isinstance(result, Mapping) and isinstance(names, list) and names:
@@ -155,7 +156,7 @@ def _shape(schema: Any, result: Any, script: Script) -> str:
 
 
 def misfit(result: Any, schema: Any) -> str:
-    """Why a result can't be the answer; empty where it can."""
+    """Why a result can't be the answer; empty if it can."""
     if reports_failure(result):
         return ""
     is_secret = isinstance(schema, dict) and schema.get("writeOnly") is True

@@ -44,7 +44,7 @@ class Reader:
 
     @classmethod
     def of(cls, path: str, data: bytes, limits: CompileLimits) -> Reader:
-        """Of a file that is not read as part of a project."""
+        """The limits for a file that is not part of a project."""
         source, problems = read_source(data, path, limits.source_bytes)
         root: Node | None = None
         if not problems:
@@ -88,7 +88,7 @@ class Reader:
         found: dict[str, tuple[Span, Node]] = {}
         for entry in node.entries:
             if entry.key.text in found:
-                message = f"the key `{entry.key.text}` stands twice in one mapping"
+                message = f"duplicate key `{entry.key.text}` in one mapping"
                 self.wrong(entry.key.span, message, "remove one of them", "WF002")
             found[entry.key.text] = (entry.key.span, entry.value)
         return found
@@ -110,7 +110,7 @@ class Reader:
         return node.value
 
     def data(self, node: Node) -> Any:
-        """Any value, with keys that stand twice reported."""
+        """Any value. Duplicate keys are reported."""
         self._look_for_twins(node)
         return plain(node)
 

@@ -12,7 +12,7 @@ _SHELL = {"stdout": "", "stderr": "", "exit_code": 0}
 
 
 def fill(kind: str, schema: Any, value: Any) -> Any:
-    """The result that a value stands for, for a step of this type with this result schema."""
+    """The result that a value means for a step of this type with this result schema."""
     if reports_failure(value):
         return value
     if kind == "shell":
@@ -32,7 +32,7 @@ def reports_failure(value: Any) -> bool:
 
 @struct(frozen=True)
 class Answer:
-    """One result, and where it is written."""
+    """One result with its position."""
 
     value: Any
     span: Span | None = None
@@ -40,18 +40,18 @@ class Answer:
 
 @struct(frozen=True)
 class Script:
-    """What is written for one step."""
+    """The results of one step."""
 
     answers: tuple[Answer, ...]
     repeats: bool = False
     """One result for every time that the step is asked."""
     span: Span | None = None
-    """Where its key stands."""
+    """The position of its key."""
 
 
 @struct(frozen=True)
 class Given:
-    """An input that a run starts with, and where it is written."""
+    """An input of a run with its position."""
 
     key: Span
     node: Node

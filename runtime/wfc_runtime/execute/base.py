@@ -97,7 +97,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Job:
-    """One action to execute, and what it may use."""
+    """One action to execute, with its grant."""
 
     parameters: Parameters
     grant: Grant

@@ -197,7 +197,7 @@ def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
     except (ValueError, RecursionError) as error:
         raise ExecutionError(f"{place} is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ExecutionError(f"{place} must hold an object; it holds {type(value).__name__}")
+        raise ExecutionError(f"{place} must contain an object; it contains {type(value).__name__}")
     return value
 
 

@@ -315,7 +315,7 @@ class Supervisor:
                 self._code = code
 
     def _end_all(self) -> None:
-        """Kill until there are no children, or only such that this process may not signal: they run as another user."""
+        """Kill until there are no children, or only processes of another user, which this process may not signal."""
         reported = self._code is not None
         with suppress(ChildProcessError):
             while True:

@@ -288,7 +288,7 @@ def in_scratch(given: str) -> bool:
 
 
 def in_folder(given: str, scratch: Path) -> str:
-    """A text with the scratch folder in the place of its name."""
+    """A text with `$SCRATCH` replaced by the scratch folder."""
     return _NAMES_SCRATCH.sub(lambda _: str(scratch), given)
 
 
@@ -318,7 +318,7 @@ def file_refusal(parameters: Parameters, grant: Grant, name: str, *access: Acces
     """Why the patterns of a grant do not cover a file; empty if they do.
 
     A path that no pattern could cover (outside every folder, or protected) is not refused here: the step fails with
-    it. A refusal would hand the action to the agent, which would then do what the server must not.
+    it. A refusal would hand the action to the agent, which would then write the file that the server must not write.
     """
     for one in access:
         if not grant.grants_files(one):

@@ -140,7 +140,7 @@ def _covers(pattern: list[_Word], words: list[str]) -> bool:
 
 
 def _is_same_depth(expected: _Word, program: str) -> bool:
-    """Whether every `/` and every `..` of the program stands in the pattern itself: a `*` matches neither."""
+    """Whether every `/` and every `..` of the program is in the pattern itself: a `*` matches neither."""
     wanted, given = "*".join(expected).split("/"), program.split("/")
     return len(wanted) == len(given) and wanted.count("..") == given.count("..")
 

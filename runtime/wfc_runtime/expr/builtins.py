@@ -167,7 +167,7 @@ def secret(run: Run, name: Value) -> str:
     """`secret('TOKEN')`: stands for an environment variable that the step lists in `secrets`.
 
     Only a placeholder is stored and shown. It ends with a digest of the event that drives the step, which a value from
-    outside can't know: a text that imitates a placeholder stays what it is.
+    outside can't know: a text that imitates a placeholder is not replaced.
     """
     import hashlib
 
@@ -181,7 +181,7 @@ def secret(run: Run, name: Value) -> str:
 
 @define(FUNCTIONS, "get")
 def get(run: Run, value: Value, key: Value, default: Value = None) -> Value:
-    """`get(x, 'name', '')`: a key of an object or an item of a list; the default where there is none."""
+    """`get(x, 'name', '')`: a key of an object or an item of a list; the default if there is none."""
     if isinstance(value, dict):
         return value.get(key, default) if isinstance(key, str) else default
     if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):

@@ -215,7 +215,7 @@ def sort_by(meter: Meter, items: list[Value], key: Key, reverse: bool = False) -
     if all(map(is_number, keys)):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
     else:
-        # Comparing lists and texts takes time of its own, so that each comparison is charged.
+        # Comparing lists and texts takes time, so each comparison is charged.
         compare = cmp_to_key(lambda a, b: -1 if less(meter, a, b) else int(less(meter, b, a)))
         order = sorted(range(len(items)), key=lambda index: compare(keys[index]), reverse=reverse)
     return [items[index] for index in order]

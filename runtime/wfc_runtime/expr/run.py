@@ -88,7 +88,7 @@ def size_of(text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError:
-        raise ExpressionError("text with half a surrogate pair stands for no character") from None
+        raise ExpressionError("half of a surrogate pair is not a character") from None
 
 
 def _show(count: int) -> str:

@@ -92,7 +92,7 @@ def to_text(quoted: str, start: int) -> str:
         text = _ESCAPE.sub(lambda match: match.group().encode().decode("unicode_escape"), inner)
         text.encode()
     except UnicodeError:
-        message = "this string has an escape that stands for no character"
+        message = "this string has an escape that is not a character"
         raise TemplateError(message, start, start + len(quoted)) from None
     return text
 

@@ -228,21 +228,21 @@ class _Tokens(TokenStream):
         return _WORDS.get(self.current.type, "text")
 
     def error(self, message: str, number: int) -> TemplateError:
-        """The error at a token; for frequent mistakes with a message of its own."""
+        """The error at a token, with a specific message for frequent mistakes."""
         tokens = self._tokens
         token, before = tokens[number], tokens[max(number - 1, 0)]
         first = number
         if token.type == "pipe" and before.type == "pipe":
             message, first = "`||` is not an operator here: write `or`", number - 1
         elif token.type == "assign":
-            message = "`=` assigns, and can't stand here: write `==` to compare"
+            message = "`=` assigns and is not allowed here: write `==` to compare"
         elif token.type in ("variable_end", "block_end") and before.type.endswith("_begin"):
             message, first = "there is nothing between the braces", number - 1
         return TemplateError(message, self._scanner.spans[first][0], self._scanner.spans[number][1])
 
 
 class _Parser(Parser):
-    """Jinja's parser over our tokens, without the few forms that the language leaves out.
+    """Jinja's parser over our tokens, without the few forms that the language does not have.
 
     Most templates are names, attributes and filters. Those get the tree that Jinja makes in fewer calls.
     """

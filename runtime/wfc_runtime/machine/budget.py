@@ -1,4 +1,4 @@
-"""Budgets: what a run may spend, and the question to a person when that is used up.
+"""Budgets: the limits of what a run may spend, and the question to a person when one is used up.
 
 All accounts of a family are in the snapshot of its root run: one for the run, and one for each step or called workflow
 with a budget of its own. A budget that is used up adds a visit to the root run that asks whether as much again may be
@@ -45,7 +45,7 @@ def used(account: Account, kind: str, at: float) -> float:
 
 
 def spend(run: Run, event: Spent) -> None:
-    """Add what a step has cost to the accounts that it belongs to."""
+    """Add the cost of a step to its accounts."""
     accounts = run.snapshot.budget = dict(run.snapshot.budget)
     for key, given in event.accounts.items():
         account = dict(accounts.get(key) or given)
@@ -58,7 +58,7 @@ def spend(run: Run, event: Spent) -> None:
 
 
 def set_budget(run: Run, event: BudgetSet) -> None:
-    """Lower the budget of the run, or set it where there is none. What has been spent stays spent."""
+    """Lower the budget of the run, or set it if there is none. Earlier spending counts."""
     known = run.snapshot.budget.get("") or {**event.account, "limit": {}, "given": {}}
     wanted = event.account["limit"]
     limit = {
@@ -79,7 +79,7 @@ def ask_if_used_up(run: Run) -> None:
             parts = [_words(kind, account, run.event.at) for kind in kinds]
             number = run.snapshot.visits.get(GATE, 0) + 1
             run.snapshot.visits[GATE] = number
-            message = f"The budget of {account['label']} is used up: {', '.join(parts)}. As much again?"
+            message = f"The budget of {account['label']} is used up: {', '.join(parts)}. Extend it by the same amount?"
             parameters: dict[str, Json] = {"prompt_type": "confirm", "message": message}
             pending = Pending(GATE, parameters, where={"account": key, "kinds": kinds})
             visit = f"{GATE_VISIT}{number if number > 1 else ''}"
@@ -133,7 +133,7 @@ _GATE = BudgetGate(kind="prompt", result=ConfirmAnswer)
 
 
 class Steps(dict[str, Effect]):
-    """The effects of a machine by state. It also has the one of the budget, which is no state of the chart."""
+    """The effects of a machine by state, and that of the budget, which is not a state of the chart."""
 
     def __missing__(self, key: str) -> Effect:
         if key == GATE:

@@ -125,7 +125,7 @@ class Delay(Effect):
             run.retrying.add(self.step)
             run.go_on("due", state)
             return
-        # A name of its own: a late answer to the failed attempt must not end the pause.
+        # A separate name: a late answer to the failed attempt must not end the pause.
         visit = f"{run.visit_of(self.step)}@retry"
         made = run.snapshot.attempts[self.step]
         parameters: dict[str, Json] = {"duration_seconds": seconds, "attempt": made + 1}
@@ -192,7 +192,7 @@ class Ask(Effect):
     timeout: float | None = None
     """The time limit that the agent is given, in seconds. A later answer is accepted, too."""
     deadline: float | None = None
-    """Seconds after which the step fails if nobody has answered it."""
+    """Seconds after which the step fails if it has not been answered."""
     wait_seconds: float | None = None
     """The step ends automatically after this time; it takes no answer."""
     runner: Runner = "agent"
@@ -378,7 +378,7 @@ class Ask(Effect):
             return
         error = StepError(
             "deadline",
-            f"nobody answered within the deadline of {self.deadline:g} seconds",
+            f"no answer within the deadline of {self.deadline:g} seconds",
             "Raise the step's `deadline`, or use `on_error` to say how to continue.",
         )
         run.fail(pending.state, error)

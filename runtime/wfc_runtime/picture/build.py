@@ -144,7 +144,7 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
 
 
 def tip_of(step: Step, state: Step, outs: list[Edge]) -> tuple[str, ...]:
-    """The whole of a step in a few lines. `state` may be only a part of it."""
+    """A summary of a step in a few lines. `state` may be only a part of it."""
     lines = heading_of(step, state.kind if step is state else step.kind)
     guard = _guard(outs)
     effect = state.effect

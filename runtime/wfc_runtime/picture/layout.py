@@ -133,7 +133,7 @@ def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
 
 
 def _cuts_for(depth: float, cuts: list[_Cut], height: float) -> list[_Cut]:
-    """Cuts for columns no deeper than this, if possible: each as late as it can be."""
+    """The cuts between columns, each as late as possible, so that no column is deeper than this if possible."""
     chosen: list[_Cut] = []
     start = 0.0
     for cut, following in zip(cuts, [*(cut.top for cut in cuts[1:]), height], strict=False):

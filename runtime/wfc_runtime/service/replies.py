@@ -204,7 +204,7 @@ def reply_of(
 
 
 def _asked_for(schema: Json, reads: frozenset[str]) -> Json:
-    """The schema of a result without what nobody reads. A result that has it all the same is accepted."""
+    """The schema of a result without the parts that no step reads. A result with these parts is accepted too."""
     left_out = BOOKKEEPING - reads - set(schema.get("required", ()))
     kept = {name: one for name, one in schema["properties"].items() if name not in left_out}
     return {**schema, "properties": kept}
@@ -264,7 +264,7 @@ THIS_SESSION = "this session"
 
 
 def _taken(parameters: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The children that somebody works on, other than the agent itself that is asked to."""
+    """The children that others work on, not the agent that gets this reply."""
     found = [child for child in parameters["children"] if "worked_on" in child]
     if parameters.get("agent") is None:
         return [child for child in found if child["worked_on"]["by"] != THIS_SESSION]

@@ -1,7 +1,6 @@
 """Time moves runs: a thread of each long-lived server ends waits and pauses, and fails steps at their deadline.
 
-Reading never does that. Without a ticker, a run whose time has come waits until one is running, or until somebody
-submits a result to it.
+Reading never does that. Without a ticker, a due run waits until one is running, or until a result is submitted to it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Ticker:
     def _run(self) -> None:
         # The first answer of a server comes before the first tick: opening the store takes longer than the answer.
         left: float | None = None
-        # What is due and could not be moved is not tried more often than everything else is looked at.
+        # A due run that could not be moved is retried no more often than all runs are polled.
         while not self._stop.wait(min(left, _LOOK_EVERY) if left is not None and left > 0 else _LOOK_EVERY):
             left = self._ticked()
 

@@ -1,4 +1,4 @@
-"""What pages show of a run beside its reply: its visits as bars, who it belongs to, its state at an event."""
+"""Data about a run for pages, in addition to its reply: its visits as bars, its parents, its state at an event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = (
     *("cancelled", "migrated", "moved", "checkpoint", "retried"),
 )
 FAILURES = "failures"
-"""In the place of a kind: every event with a failure, whether the run went on after it or not."""
+"""Used as a kind: every event with a failure, whether the run continued after it or not."""
 
 
 def checked_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:

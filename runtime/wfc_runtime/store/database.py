@@ -105,7 +105,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     # The line map generated with a module. Modules up to format 2 keep their line numbers in the text.
     ("ALTER TABLE modules ADD COLUMN line_map TEXT",),
-    # What the clock has to do next, whatever else is in the store: servers ask once a second.
+    # The next due time, independent of the size of the store: servers ask once a second.
     ("CREATE INDEX runs_due ON runs(due) WHERE status = 'running' AND due IS NOT NULL",),
     # Whether the action becomes pending again when its server has died: the work of an agent, not that of a command.
     ("ALTER TABLE claims ADD COLUMN returned INTEGER NOT NULL DEFAULT 0",),

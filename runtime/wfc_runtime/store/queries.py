@@ -202,7 +202,7 @@ class Queries:
         return next((due for (due,) in self._fetch(sql)), None)
 
     def all_claims(self) -> list[ClaimRow]:
-        """What servers are doing, for all runs."""
+        """The claims of all runs."""
         return [ClaimRow(*row) for row in self._fetch(f"SELECT {_CLAIM} FROM claims")]
 
     def listed(

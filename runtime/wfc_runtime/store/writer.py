@@ -15,7 +15,7 @@ T = TypeVar("T")
 Hook = Callable[[str], None]
 _BATCH = 64
 _PATIENCE = 0.004
-"""Seconds that a leader waits for announced jobs. Negligible beside the time that an agent takes."""
+"""Seconds that a leader waits for announced jobs. Negligible compared with the time that an agent takes."""
 
 
 def no_hook(point: str) -> None:

@@ -93,8 +93,8 @@ def test_short_spellings_stand_for_whole_results(kind: str, result: Any, value: 
         ("- a", "1:1 an answers file must be a mapping"),
         ("answers: [a]", "1:10 `answers` must be a mapping"),
         ("answers:\n  a@2: 1", "2:3 `a@2` names a visit; give `a` a list, with one result per visit"),
-        ("answers:\n  a: 1\n  a: 2", "3:3 the key `a` stands twice in one mapping; remove one of them"),
-        ("answers:\n  a: {b: 1, b: 2}", "2:13 the key `b` stands twice in one mapping; remove one of them"),
+        ("answers:\n  a: 1\n  a: 2", "3:3 duplicate key `a` in one mapping; remove one of them"),
+        ("answers:\n  a: {b: 1, b: 2}", "2:13 duplicate key `b` in one mapping; remove one of them"),
     ],
 )
 def test_a_mistake_in_the_file_is_said_at_its_place(text: str, message: str) -> None:

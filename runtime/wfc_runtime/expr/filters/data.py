@@ -26,7 +26,7 @@ _HASH_LENGTH = 16
 
 @define(FILTERS, "default", "d", takes_undefined=True)
 def default(run: Run, value: Value, default_value: Value = "", boolean: bool = False) -> Value:
-    """`x | default('none')`: a fallback where the value is undefined; with `, true` also where it is empty."""
+    """`x | default('none')`: a fallback if the value is undefined; with `, true` also if it is empty."""
     if isinstance(value, Undefined) or (boolean and not is_true(value)):
         return default_value
     return value
@@ -58,11 +58,11 @@ def tojson(run: Run, value: Value, indent: int | None = None) -> str:
 
 @define(FILTERS, "pprint")
 def pprint(run: Run, value: Value) -> str:
-    """`x | pprint`: the value as Python prints it, wrapped over several lines where it is long."""
+    """`x | pprint`: the value as Python prints it; a long one is wrapped over several lines."""
     from pprint import pformat
 
     copy = plain(run, value, run.limits.text)
-    # What is inside is looked at once for each list and object around it.
+    # A nested value is visited once for each list and object around it.
     run.read(len(repr(copy)) * (8 + _depth(copy)))
     text = pformat(copy)
     run.make_text(len(text))
@@ -150,7 +150,7 @@ def hash_(run: Run, value: Value) -> str:
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
 
-# Conversions. What can't be converted is an error.
+# Conversions. A value that can't be converted is an error.
 
 _WORDS = {"true": True, "false": False}
 _LONG = 64
@@ -175,7 +175,7 @@ def scalar_text(run: Run, value: Value) -> Value:
 
 @define(FILTERS, "outcome", takes_undefined=True)
 def outcome(run: Run, value: Value) -> str:
-    """`state.build | outcome`: 'success' where the result `is ok`, 'failure' where it is not, 'n/a' without one."""
+    """`state.build | outcome`: 'success' if the result `is ok`, 'failure' if it is not, 'n/a' without one."""
     if value is None or isinstance(value, Undefined):
         return "n/a"
     return "success" if is_ok(run, value) else "failure"
@@ -198,7 +198,7 @@ def truth(run: Run, value: Value) -> bool:
 
 
 def _said(value: Value) -> bool | None:
-    """True or false for a value that stands for one of them, also as text; None for any other."""
+    """The boolean that a value means, also as text; None for any other value."""
     if isinstance(value, str):
         return _WORDS.get(value.strip().lower()) if len(value) < _LONG else None
     return False if value is None else value if isinstance(value, bool) else None
@@ -206,7 +206,7 @@ def _said(value: Value) -> bool | None:
 
 @define(FILTERS, "convert")
 def convert(run: Run, value: Value, to: str) -> Value:
-    """`x | convert('int')`: converted to str, int, float, num, bool, list, dict or json; an error where that fails."""
+    """`x | convert('int')`: converted to str, int, float, num, bool, list, dict or json; an error if that fails."""
     found = _CONVERSIONS.get(to)
     if found is None:
         known = ", ".join(f"'{name}'" for name in _CONVERSIONS)
@@ -237,7 +237,7 @@ def _float(run: Run, value: Value) -> Value:
 
 
 def _num(run: Run, value: Value) -> Value:
-    """A number without a decimal point where it is whole: 10, not 10.0."""
+    """A number without a decimal point if it is whole: 10, not 10.0."""
     number = _float(run, value)
     return int(number) if number == int(number) else number
 
@@ -287,7 +287,7 @@ def _number(value: Value, name: str) -> Value:
 
 @define(FILTERS, "int")
 def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
-    """`x | int`: converted to a whole number; the default, 0, where that fails."""
+    """`x | int`: converted to a whole number; the default, 0, if that fails."""
     try:
         if isinstance(value, str):
             run.read(len(value))
@@ -304,7 +304,7 @@ def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
 
 @define(FILTERS, "float")
 def float_(run: Run, value: Value, default: Value = 0.0) -> Value:
-    """`x | float`: converted to a number; the default, 0.0, where that fails."""
+    """`x | float`: converted to a number; the default, 0.0, if that fails."""
     if isinstance(value, str):
         run.read(len(value))
     try:

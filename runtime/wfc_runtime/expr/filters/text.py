@@ -93,7 +93,7 @@ def indent(run: Run, value: Value, width: int | str = 4, first: bool = False, bl
     text = to_text(run, value, "indent")
     length = len(width) if isinstance(width, str) else width
     run.make_text(len(text))
-    # Many characters end a line, not only \n: what they part is counted.
+    # Many characters end a line, not only \n, so the parts are counted afterwards.
     lines = (text + "\n").splitlines()
     run.make_list(len(lines))
     run.make_text(len(text) + (len(lines) + 1) * max(0, length))
@@ -206,7 +206,7 @@ def shquote(run: Run, value: Value) -> str:
     text = to_text(run, value, "shquote")
     run.make_text(len(text))
     if "\0" in text:
-        raise ExpressionError("a shell command can't hold a NUL character")
+        raise ExpressionError("a shell command can't contain a NUL character")
     if _SHELL_SAFE.fullmatch(text):
         return text
     # Inside single quotes only the single quote itself needs care.

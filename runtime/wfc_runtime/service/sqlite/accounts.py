@@ -1,5 +1,5 @@
-"""What an action costs, and which budgets pay for it: those of its step, of the steps and workflows around it, and of
-the root run."""
+"""The cost of an action, and the budgets that it counts towards: those of its step, of the steps and workflows around
+it, and of the root run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def spend(work: Work, loaded: LoadedRun, accounts: Mapping[str, Account], usage:
 
 
 def usage_of(loaded: LoadedRun, visit: str, result: Json, reported: Mapping[str, Any]) -> dict[str, float]:
-    """What a submitted result costs: one step, and the money and tokens that were reported with it or in it."""
+    """The cost of a submitted result: one step, and the money and tokens that were reported with it or in it."""
     pending = loaded.now.pending.get(visit)
     effect = loaded.machine.steps.get(pending.state) if pending is not None else None
     if not isinstance(effect, Ask) or effect.kind in HUMAN_KINDS or effect.wait_seconds is not None:
@@ -102,7 +102,7 @@ def is_gated(work: Work, loaded: LoadedRun) -> bool:
 
 
 def spent_by(queries: Queries, row: RunRow) -> dict[str, float]:
-    """What a run and its children have cost so far, from their histories."""
+    """The cost of a run and its children so far, from their histories."""
     found: dict[str, float] = {}
     todo = [row]
     for one in todo:
@@ -121,7 +121,7 @@ def spent_by(queries: Queries, row: RunRow) -> dict[str, float]:
 
 
 def left_of(work: Work, loaded: LoadedRun, visit: str) -> dict[str, float]:
-    """What an action may still cost, by kind: the least of all its accounts."""
+    """The remaining budget of an action, by kind: the minimum of all its accounts."""
     found: dict[str, float] = {}
     for account in accounts_for(work, loaded, visit).values():
         for kind, most in account["limit"].items():

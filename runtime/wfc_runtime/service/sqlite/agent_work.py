@@ -38,7 +38,8 @@ from wfc_runtime.store import Store
 _CLOSING = 20.0
 """Longer than the grace of an agent that is asked to end."""
 _TIMEOUTS = {"delegate": 300, "mcp_call": 30, "shell": 30}
-"""The timeouts of steps that set none. They are meant for a conversation with a person; here the program's holds."""
+"""The timeouts of steps that set none. They are meant for a conversation with a person; here the timeout of the
+program applies."""
 _EXIT_CODE = re.compile(r"Exit code (\d+)\n?")
 
 
@@ -65,7 +66,7 @@ class Conversation:
     """The one tool that the step is a call of."""
     calls: int = 0
     spent: float = 0.0
-    """What the session has cost so far."""
+    """The cost of the session so far."""
     has_budget: bool = False
     """Whether the last call had a share of a budget as its limit."""
     began: float = 0.0
@@ -92,7 +93,7 @@ class AgentService(ServingService):
         self.workers.closing_seconds = _CLOSING
         self.calls: CallObserver | None = None
         self.outage: Outcome | None = None
-        """Why no agent is to be had. No call is begun any more."""
+        """Why no agent is available. No further call is started."""
         self._agents = agents
         self._folder = folder
         self._conversations: dict[tuple[str, str], Conversation] = {}
@@ -202,7 +203,7 @@ class AgentService(ServingService):
         )
 
     def _left(self, runnable: RunnableAction) -> dict[str, float]:
-        """What a call may cost: an equal share of what is left for all calls in progress."""
+        """The budget of a call: an equal share of the rest for all calls in progress."""
         found: dict[str, float] = {}
 
         def job(work: Work) -> Reply:
@@ -217,7 +218,7 @@ class AgentService(ServingService):
         return found
 
     def _record(self, talk: Conversation, outcome: Outcome, log: CallLog) -> dict[str, Json]:
-        """What the history keeps about a call. The program reports the cost of the whole session."""
+        """The record of a call in the history. The program reports the cost of the whole session."""
         usd = None if outcome.usd is None else max(0.0, outcome.usd - talk.spent)
         talk.spent = max(talk.spent, outcome.usd or 0.0)
         where = None if log.path is None else str(log.path.relative_to(self.store.path.parent))
@@ -363,7 +364,7 @@ def _misfit(said: Json, schema: Json) -> Json:
 
 
 def _tool_result(outcome: Outcome, tool: str, action: dict[str, Json]) -> Json:
-    """The result of the tool itself, never what the agent says about it."""
+    """The result of the tool itself, never the agent's description of it."""
     wanted = _tool_parameters(action)
     is_shell = action["type"] == "shell"
     calls = [one for one in outcome.tool_calls if one.name == tool]
@@ -384,7 +385,7 @@ def _tool_result(outcome: Outcome, tool: str, action: dict[str, Json]) -> Json:
 
 
 def _same(given: Any, wanted: dict[str, Json], is_shell: bool) -> bool:
-    # An agent's tool for commands takes a description and a timeout of its own.
+    # An agent's tool for commands has additional arguments: a description and a timeout.
     return given.get("command") == wanted["command"] if is_shell else dict(given) == wanted
 
 

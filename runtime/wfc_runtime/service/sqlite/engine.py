@@ -269,7 +269,7 @@ class SqliteService(SqliteViews, Service, Archive):
             try:
                 self.advance(root)
             except DefinitionError as error:
-                # The run waits until its module is back, or somebody cancels it. The others go on.
+                # The run waits until its module is available again or it is cancelled. The others continue.
                 _log.info("a run can't continue: %s", error.message)
         due = self.store.queries.next_due()
         return None if due is None else due - self._clock()
@@ -423,7 +423,7 @@ class SqliteService(SqliteViews, Service, Archive):
 
 
 def _only_time(work: Work, error: WfcError) -> tuple[Work, WfcError]:
-    """What time alone has changed is kept even if the call itself is refused. Raises any other error."""
+    """Changes by time alone are kept even if the call itself is refused. Raises any other error."""
     if not isinstance(error, RefusedError) or not work.caught_up:
         raise error
     return work.only_catch_up(), error

@@ -246,7 +246,7 @@ class ServingService(SqliteService):
         self._work(job, actor)
 
     def _interrupt(self, runnable: RunnableAction) -> None:
-        """This server ends, and ended what it was executing: nobody knows how far that had come."""
+        """This server ends and has stopped its actions. How far they had come is unknown."""
 
         def job(work: Work) -> Reply:
             loaded = work.unit.find(runnable.run)

@@ -302,7 +302,7 @@ class UnitOfWork:
         stopped = [str(child["run"]) for child in children if "run" in child]
         snapshot.pending, snapshot.configuration, snapshot.status = {}, ["cancelled"], "cancelled"
         error = snapshot.error = {"code": "cancelled", "message": snapshot.mask.message(reason)}
-        # Without the module nobody knows which inputs are secret, so they are found by value.
+        # Without the module it is unknown which inputs are secret, so they are found by value.
         forgotten = snapshot.forget_secrets(hide_known(snapshot.inputs, snapshot.secrets))
         row.fields = {name: to_text(snapshot.state[name]) for name in forgotten}
         data = to_text({"reason": error["message"], "status": "cancelled"})

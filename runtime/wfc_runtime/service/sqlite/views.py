@@ -41,7 +41,7 @@ from wfc_runtime.store.queries import ListFilter
 _MOST_EVENTS = 2**62
 """More than any run has, and within SQLite's integers."""
 _BURST = 500
-"""Changed runs in one answer of the feed. After more than that, a page loads everything anew."""
+"""The maximum number of changed runs in one answer of the feed. After more, a page reloads everything."""
 _PATHS = 64
 
 
@@ -174,7 +174,7 @@ class SqliteViews:
         if before is not None:
             return self._latest(row, _event_number(before), count, wanted)
         if wanted is not None:
-            raise RequestError("invalid_kind", "`kinds` goes with `before`")
+            raise RequestError("invalid_kind", "`kinds` requires `before`")
         after = min(max(int(after), 0), _MOST_EVENTS)
         events = self._queries.history(row.key, after, count)
         last = events[-1].seq if events else after

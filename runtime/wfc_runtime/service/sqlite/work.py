@@ -139,8 +139,8 @@ class Work:
                 self.caught_up = True
 
     def _end_dead_claims(self, asked: LoadedRun) -> None:
-        """Claims of servers that have died: what they were doing is over. A command is never done again unasked; the
-        work of an agent is pending again."""
+        """End the claims of servers that have died. A command is never repeated without confirmation; the work of an
+        agent is pending again."""
         for claim in self.unit.claims(asked.row):
             if self.unit.owners.is_alive(claim.owner):
                 continue
@@ -158,7 +158,7 @@ class Work:
             self.unit.release(claim)
 
     def interrupt(self, loaded: LoadedRun, claim: ClaimRow) -> None:
-        """The server that claimed a visit is gone, and so is what it was executing."""
+        """Report that the server which claimed a visit has ended, and its execution with it."""
         event = Interrupted(at=self.at, id=loaded.next_event_id, visit=claim.visit, since=claim.at)
         self.apply(loaded, event, claim.visit)
 
@@ -304,9 +304,9 @@ def submit(
 ) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
-    `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it called.
-    `more` is kept with the event. `shown` is the digest of what the person saw who answers. `usage` is what the action
-    cost, as far as it was reported.
+    `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it
+    called. `more` is kept with the event. `shown` is the digest of the question that was shown to the person who
+    answers. `usage` is what the action cost, as far as it was reported.
     """
     loaded = work.unit.find(run)
     before = loaded.now.pending
@@ -328,7 +328,7 @@ def submit(
         work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
         refusal = work.refusal
         if refusal is not None:
-            # It is not answered yet, but what it cost is spent.
+            # It is not answered yet, but its cost has been incurred.
             cost.pop("steps", None)
         elif claim is not None:
             # After a refusal the server still has the action: it decides what to do next.

@@ -60,7 +60,7 @@ CanDo = Callable[[dict[str, Json]], bool]
 
 
 def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
-    """What there is to do now."""
+    """The actions that can be executed now."""
     view = View()
     top = work.queries.run_of_key(root)
     if top is None or top.ended:
@@ -81,7 +81,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
             elif isinstance(effect, Ask) and pending.resume_at is None:
                 claim = work.unit.claim_of(loaded, visit)
                 if claim is None and is_gated:
-                    # Nothing is begun until a person has extended the budget.
+                    # Nothing is started until a person has extended the budget.
                     view.needs_agent = True
                     continue
                 _add(view, loaded, visit, claim.owner if claim else None, may_do, can_do)
@@ -148,7 +148,7 @@ class WorkSource(Protocol):
         """Do a claimed action, and return its result."""
 
     def finish(self, runnable: RunnableAction, result: Json) -> bool:
-        """Store the result. False: it was refused, and the action is to be done again under the same claim."""
+        """Store the result. Returns False if it was refused; the action must be repeated under the same claim."""
 
     def now(self) -> float: ...
 
@@ -271,7 +271,8 @@ class Workers:
             return lead.over
 
     def _round(self, root: int, lead: Lead) -> bool:
-        """Look, start what can be started, wait for a change. False: there is nothing left to do."""
+        """Start the actions that can be started, and wait for a change. Returns False if there is nothing left to
+        do."""
         with self._changed:
             asked, ticks = lead.asked, self._ticks
         self._source.advance(root)
@@ -354,7 +355,7 @@ class Workers:
         return result
 
     def _bring_back(self, job: Job, result: Json) -> bool:
-        """Store a result. False: it was refused, and the action is to be done again."""
+        """Store a result. Returns False if it was refused and the action must be repeated."""
         while True:
             try:
                 return self._source.finish(job.runnable, result)

@@ -58,7 +58,7 @@ class Calls:
         return with_workers(reply, dict(zip(children, answers, strict=True)).get) if children else reply
 
     async def _worker(self, child: str) -> Worker | None:
-        """Who works on a child. None: nobody, or no worker of the task queue can say."""
+        """The agent that works on a child; None if there is none, or if no worker of the task queue answers."""
         try:
             said = await self.rpc.query(child, "look", [self._time(), False], CallResult)
         except (WfcError, ClosedError):

@@ -13,7 +13,7 @@ from wfc_runtime.errors import RequestError
 from wfc_runtime.service.interface import Reply
 
 LIST_EVERY, WATCH_EVERY = 2.0, 0.5
-"""Seconds. The list lags by about a second anyway; a run that somebody looks at is asked itself."""
+"""Seconds between two polls. The list lags by about a second anyway; a run that is displayed is queried directly."""
 _KEPT = 1_000
 
 
@@ -42,7 +42,7 @@ class Feed:
         return is_due
 
     def compare(self, changes: Iterable[dict[str, Any]]) -> None:
-        """Note the runs that differ from what was seen of them before."""
+        """Record the runs that have changed since they were last seen."""
         for change in changes:
             seen = (change["status"], tuple(change["pending"]), change["seq"])
             known = self._seen.get(change["run"])

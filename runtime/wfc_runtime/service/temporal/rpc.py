@@ -216,7 +216,7 @@ class Rpc:
                 await asyncio.sleep(_PAUSE)
 
     async def _patiently(self, run: str, call: Coroutine[Any, Any, T]) -> T:
-        # The call goes on while the reason of its delay is looked for: it may still succeed.
+        # The call continues while the reason for its delay is determined: it may still succeed.
         task = asyncio.ensure_future(call)
         try:
             end = time.monotonic() + _PATIENCE

@@ -190,7 +190,7 @@ class TemporalViews:
         return [(run, visit) for (run, _), visits in self._gates.items() for visit in visits]
 
     async def _asked(self, key: tuple[str, tuple[str, ...]]) -> list[str]:
-        """The visits that ask a person: those of the run now, which may be further on than the list says."""
+        """The visits that ask a person, from the run itself, which may be ahead of the list."""
         try:
             said = await self._calls.said(key[0], masked=True)
         except WfcError:
@@ -285,7 +285,7 @@ class TemporalViews:
         if before is not None:
             return self._run(self._latest(run, max(int(before), 0), count, wanted))
         if wanted is not None:
-            raise RequestError("invalid_kind", "`kinds` goes with `before`")
+            raise RequestError("invalid_kind", "`kinds` requires `before`")
         return self._run(self._calls.history(run, int(after), count))
 
     async def _latest(self, run: str, before: int, count: int, kinds: frozenset[str] | None) -> Reply:
