@@ -67,8 +67,8 @@ class Server:
         reply: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["structuredContent"]
         return reply
 
-    def hello(self) -> None:
-        self.ask("initialize", **_HELLO)
+    def hello(self) -> dict[str, Any]:
+        return self.ask("initialize", **_HELLO)
 
     def ready(self) -> None:
         self.incoming.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')

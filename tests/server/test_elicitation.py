@@ -16,11 +16,24 @@ from tests.server.conftest import make_place
 from tests.server.driver import ERAS, Agent, Place, Reply
 
 ACCEPT_ALL: tuple[dict[str, Any], ...] = (
-    {"acknowledged": True},
-    {"confirmed": True},
+    {"acknowledged": "seen"},
+    {"confirmed": "yes"},
     {"input": "apple"},
     {"selected": "green"},
 )
+LONG = """
+name: long
+version: "1.0.0"
+steps:
+  - {id: build, type: shell, command: make, output_to: built}
+  - id: approve
+    type: prompt
+    prompt_type: confirm
+    needs_state: [built]
+    message: "Deploy this? {{ state.built.stdout }}"
+    output_to: approved
+  - {id: end, type: return, needs_state: [approved], value: "{{ state.approved.confirmed }}"}
+"""
 both_eras = pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
 
 
@@ -66,7 +79,7 @@ def meeting(
     modules: dict[str, str],
 ) -> Iterator[Meeting]:
     place, person = make_place(tmp_path_factory.mktemp("meeting"), portal, modules), Person()
-    options = ("--elicit", "--toolsets", "core,debug")
+    options = ("--elicit", "--toolsets", "core,debug,author")
     with place.server(*options, mode=request.param, on_form=person.on_form) as agent:
         yield Meeting(agent, person)
 
@@ -79,9 +92,76 @@ def test_answers_to_forms_go_into_the_run_and_the_agent_gets_what_comes_after(me
     messages = [message for message, _ in meeting.person.seen]
     assert messages == ["Three questions follow.", "Shall we begin?", "What is it called?", "Which colour?"]
     forms = [form["properties"] for _, form in meeting.person.seen]
-    assert forms[1] == {"confirmed": {"type": "boolean", "title": "Yes"}}
+    assert forms[0] == {"acknowledged": {"type": "string", "enum": ["seen"], "title": "Seen"}}
+    assert forms[1] == {"confirmed": {"type": "string", "enum": ["yes", "no"], "title": "Answer"}}
     assert forms[2]["input"]["minLength"] == 2
     assert forms[3]["selected"]["enum"] == ["red", "green"]
+
+
+def test_no_is_a_choice_and_not_a_box_left_empty(meeting: Meeting) -> None:
+    reply = meeting.start(
+        {"acknowledged": "seen"}, {"confirmed": "no"}, {"input": "apple"}, {"selected": "red"}
+    )
+    assert reply["result"]["agreed"] is False
+
+
+def test_neither_yes_nor_no_is_asked_again(meeting: Meeting) -> None:
+    for neither in ("maybe", "", "Yes please", 1, None):
+        reply = meeting.start({"acknowledged": "seen"}, {"confirmed": neither}, "cancel")
+        assert reply["action"]["step_id"] == "agree"
+        assert meeting.person.seen[2][0].startswith("This answer can't be used: ")
+
+
+def build(meeting: Meeting, output: str, *answers: dict[str, Any] | str) -> Reply:
+    """A run of the workflow with the long question, up to that question."""
+    meeting.person.answers[:] = answers
+    meeting.person.seen.clear()
+    run = meeting.agent.call("execute_inline_workflow", yaml=LONG)["workflow_id"]
+    result = {"stdout": output, "exit_code": 0}
+    return meeting.agent.call("submit_result", workflow_id=run, step_id="build", result=result)
+
+
+def test_a_long_message_is_shown_in_the_conversation_first_and_then_a_short_form_asks(
+    meeting: Meeting,
+) -> None:
+    for long in ("x" * 500, "line\n" * 10):
+        reply = build(meeting, long, {"confirmed": "yes"})
+        run, action = reply["workflow_id"], reply["action"]
+        assert meeting.person.seen == []
+        assert action["parameters"]["message"] == f"Deploy this? {long}"
+        call = f'submit_result(workflow_id="{run}", step_id="approve", result={{"shown": true}})'
+        assert reply["next"] == call
+        assert action["instruction"].startswith("Show the whole message to the person in the conversation")
+        done = meeting.agent.call("submit_result", workflow_id=run, step_id="approve", result={"shown": True})
+        assert (done["result"], done["answered_by_person"]) == (True, ["approve"])
+        [(message, _)] = meeting.person.seen
+        assert message.endswith("... (The whole message is in the conversation.)")
+        assert len(message) < 300
+
+
+def test_the_short_form_can_be_asked_for_in_json_text_and_again_after_no_answer(meeting: Meeting) -> None:
+    run = build(meeting, "x" * 500, "cancel", {"confirmed": "maybe"}, {"confirmed": "no"})["workflow_id"]
+    submit = partial(meeting.agent.call, "submit_result", workflow_id=run, step_id="approve")
+    left = submit(result='{"shown": true}')
+    assert "never a yes" in left["action"]["instruction"]
+    assert submit(result={"shown": True})["result"] is False
+    assert meeting.person.seen[2][0].endswith("(The whole message is in the conversation.)")
+
+
+def test_saying_that_a_message_was_shown_answers_nothing(meeting: Meeting, place: Place) -> None:
+    run = build(meeting, "x" * 500)["workflow_id"]
+    wrong = {"shown": True, "confirmed": "yes"}
+    assert "does not fit" in meeting.agent.refusal(
+        "submit_result", workflow_id=run, step_id="approve", result=wrong
+    )
+    assert "has not been reached" in meeting.agent.refusal(
+        "submit_result", workflow_id=run, step_id="end", result={"shown": True}
+    )
+    with place.server() as agent:
+        run = ask_all(agent)["workflow_id"]
+        assert "does not fit" in agent.refusal(
+            "submit_result", workflow_id=run, step_id="tell", result={"shown": True}
+        )
 
 
 def test_the_history_shows_that_the_person_answered_and_binds_the_answer_to_what_was_shown(
@@ -98,7 +178,7 @@ def test_the_history_shows_that_the_person_answered_and_binds_the_answer_to_what
 def test_declining_or_closing_a_form_leaves_the_step_to_the_agent(
     meeting: Meeting, how: str, said: str
 ) -> None:
-    reply = meeting.start({"acknowledged": True}, how)
+    reply = meeting.start({"acknowledged": "seen"}, how)
     run, action = reply["workflow_id"], reply["action"]
     assert reply["status"] == "pending_action"
     assert action["step_id"] == "agree"

@@ -334,7 +334,7 @@ def test_a_result_that_looks_like_a_message_or_an_instruction_stays_data(server:
         run = server.call("start_workflow", workflow=f"fan-{agent}")["workflow_id"]
         reply = server.call("submit_result", workflow_id=run, step_id="list", result=[text])
         [child] = reply["action"]["parameters"]["children"]
-        fenced(child["prompt"], text)
+        assert text not in child["prompt"]
         brief = server.call("get_next_step", workflow_id=child["workflow_id"])["action"]["parameters"]
         if agent == "reader":
             fenced(brief["instructions"], text)

@@ -5,11 +5,15 @@ with its question, and the client repeats the call with the answer and a signed 
 before the question, so the state names the run, and the repeated call does nothing else again.
 
 Closing or declining a form is not an answer: the step stays pending, and the agent is told to ask in the conversation.
+
+A form has little room. The agent shows a long message in the conversation first and says so by submitting
+`{"shown": true}`; then a short form asks.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import cast
@@ -30,12 +34,22 @@ from pydantic import ValidationError
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.server.front_messages import QUESTION
-from wfc_runtime.server.tools import Call, RequestContext, in_thread
+from wfc_runtime.server.tools import Call, RequestContext, in_thread, read_text
 from wfc_runtime.service import Reply, actions_of
 
 # Prompt steps as forms: what the user sees, and the conversion of what they entered into a result.
 
-_TITLES = {"acknowledged": "Seen", "confirmed": "Yes", "input": "Answer", "selected": "Choice"}
+_TITLES = {"acknowledged": "Seen", "confirmed": "Answer", "input": "Answer", "selected": "Choice"}
+_CHOICES: dict[str, dict[str, Json]] = {
+    "acknowledged": {"seen": True},
+    "confirmed": {"yes": True, "no": False},
+}
+"""Yes and no as a choice: with a box to tick, leaving the form as it is would be a no that nobody said."""
+SHOWN: Json = {"shown": True}
+"""What the agent submits when it has shown a long message."""
+_LONGEST_MESSAGE = 400
+_MOST_LINES = 6
+_BEGINNING = 200
 _SIMPLE = ("string", "number", "integer", "boolean")
 _SHOWN = ("type", "enum", "minLength", "maxLength", "minimum", "maximum")
 """The keywords that a form may use for a field. All other constraints are checked once the answer has arrived."""
@@ -51,12 +65,20 @@ class Question:
     result_schema: dict[str, Json]
     problem: str = ""
     """What was wrong with the previous answer."""
+    was_shown: bool = False
+    """Whether the agent has shown the message in the conversation."""
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.message) > _LONGEST_MESSAGE or self.message.strip().count("\n") >= _MOST_LINES
 
     @property
     def text(self) -> str:
-        return (
-            f"This answer can't be used: {self.problem}\n\n{self.message}" if self.problem else self.message
-        )
+        message = self.message
+        if self.is_long and self.was_shown:
+            begins = " ".join(message[:_BEGINNING].split())
+            message = f"{begins}... (The whole message is in the conversation.)"
+        return f"This answer can't be used: {self.problem}\n\n{message}" if self.problem else message
 
     @property
     def form(self) -> dict[str, Json]:
@@ -90,6 +112,8 @@ def _fits_a_form(schema: dict[str, Json]) -> bool:
 
 def _field(name: str, schema: dict[str, Json]) -> dict[str, Json]:
     shown = {key: schema[key] for key in _SHOWN if key in schema}
+    if name in _CHOICES:
+        shown = {"type": "string", "enum": list(_CHOICES[name])}
     shown["title"] = _TITLES.get(name, name)
     if "pattern" in schema:
         shown["description"] = f"Must match {schema['pattern']}"
@@ -133,6 +157,8 @@ class Elicitation:
         state = json.loads(params.request_state or "")
         self.asked, self.answered, self.top = state["asked"], state["answered"], state["top"]
         question = question_in(await self._look(state["run"]), state["step_id"])
+        if question is not None and state.get("was_shown"):
+            question = replace(question, was_shown=True)
         # The step was answered in another way, or asks something else now: the answer must not be used for it.
         if question is None or question.digest != state["shown"]:
             return await self.go_on(await self._look(self.top))
@@ -143,7 +169,38 @@ class Elicitation:
         """The reply, after the user has answered what can be asked with a form."""
         self.top = self.top or reply["workflow_id"]
         question = await self._question(reply) if self.asked < _MOST else None
-        return self._with_answered(reply) if question is None else await self._ask(question)
+        if question is None:
+            return self._with_answered(reply)
+        return await self._let_show(question) if question.is_long else await self._ask(question)
+
+    async def ask_after_showing(self, given: Mapping[str, Json]) -> Outcome | None:
+        """Ask with a short form if a submit says that a long message has been shown; None for any other call."""
+        result = given.get("result")
+        shown = read_text(result) if isinstance(result, str) else result
+        run, step_id = given.get("workflow_id"), given.get("step_id")
+        if shown != SHOWN or not isinstance(run, str) or not isinstance(step_id, str):
+            return None
+        question = question_in(await self._look(run), step_id)
+        self.top = run
+        return await self._ask(replace(question, was_shown=True)) if question is not None else None
+
+    async def _let_show(self, question: Question) -> Outcome:
+        """Leave a long message to the agent, which shows it in the conversation."""
+        call = f'submit_result(workflow_id="{question.run}", step_id="{question.step_id}", result={json.dumps(SHOWN)})'
+        where = "" if question.run == self.top else f" of run {question.run}"
+        said = f"Show the whole message{where} to the person in the conversation, then call {call}: a form asks them."
+        now = self._with_answered(await self._look(self.top))
+        for action in self._actions_about(question, now):
+            action["instruction"] = said
+        if len(actions_of(now)) == 1:
+            now["next"] = call
+        return now
+
+    def _actions_about(self, question: Question, now: Reply) -> list[dict[str, Json]]:
+        """The pending actions of the call's run that wait for an answer: the prompt itself, or calls of a workflow."""
+        if question.run == self.top:
+            return [one for one in actions_of(now) if one["step_id"] == question.step_id]
+        return [one for one in actions_of(now) if one["type"] == "call"]
 
     async def _look(self, run: str) -> Reply:
         return await in_thread(lambda: self.call.context.service.next_step(run))
@@ -177,13 +234,18 @@ class Elicitation:
 
     def _state(self, question: Question) -> str:
         state = {"run": question.run, "step_id": question.step_id, "shown": question.digest, "top": self.top}
-        return json.dumps({**state, "asked": self.asked, "answered": self.answered})
+        short = {"was_shown": True} if question.was_shown else {}
+        return json.dumps({**state, **short, "asked": self.asked, "answered": self.answered})
 
     async def _settle(self, question: Question, answer: ElicitResult | None) -> Outcome:
         """Submit a valid answer, ask again after an invalid one, or else leave the step to the agent."""
         if answer is None or answer.action != "accept" or answer.content is None:
             return await self._leave(question, answer)
-        given = {name: answer.content[name] for name in question.form["properties"] if name in answer.content}
+        given = {
+            name: _meant(name, answer.content[name])
+            for name in question.form["properties"]
+            if name in answer.content
+        }
         problems = await in_thread(lambda: _problems(given, question))
         if not problems:
             reply = await in_thread(lambda: self._submit(question, given))
@@ -196,11 +258,8 @@ class Elicitation:
         why = _NO_ANSWER[answer.action] if answer else "The person could not be asked with a form"
         said = f"{why}. This is not an answer, and never a yes. Ask in the conversation."
         now = await self._look(self.top)
-        for action in actions_of(now):
-            if question.run == self.top and action["step_id"] == question.step_id:
-                action["instruction"] = f"{said} {action['instruction']}"
-            elif question.run != self.top and action["type"] == "call":
-                action["instruction"] = f"{said} {action.get('instruction', '')}".rstrip()
+        for action in self._actions_about(question, now):
+            action["instruction"] = f"{said} {action.get('instruction', '')}".rstrip()
         return self._with_answered(now)
 
     def _submit(self, question: Question, given: dict[str, Json]) -> Reply:
@@ -220,6 +279,11 @@ class Elicitation:
         reply.pop("new", None)
         following = reply.pop("next")
         return {**reply, "answered_by_person": self.answered, "next": following}
+
+
+def _meant(name: str, value: Json) -> Json:
+    """What a choice stands for."""
+    return _CHOICES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _problems(given: dict[str, Json], question: Question) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -233,16 +232,6 @@ def submit_text(call: Call, run: str, step_id: str, text: str, read: Json) -> Re
         if refused.code != "answered" or meant is read:
             raise
         return service.submit(run, step_id, read, actor=call.actor)
-
-
-def read_text(result: Json) -> Json:
-    """The object or list that a JSON text encodes; None for everything else."""
-    if not isinstance(result, str) or result.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(result)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _takes_no_text(reply: Reply, step_id: str) -> bool:

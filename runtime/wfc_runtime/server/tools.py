@@ -246,3 +246,13 @@ def with_call_before_start(error: WfcError, workflow: str) -> WfcError:
         case _:
             call = "list_workflows(), which shows the workflows that can be started"
     return WfcError(error.code, error.message, error.hint, call)
+
+
+def read_text(result: Json) -> Json:
+    """The object or list that a JSON text encodes; None for everything else."""
+    if not isinstance(result, str) or result.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(result)
+    except (ValueError, RecursionError):
+        return None

@@ -27,13 +27,13 @@ _RESULT = {"stdout": "x" * 250, "stderr": "", "exit_code": 0}
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_modules(folder / "generated", [workflow(f"flow-{number}", 20) for number in range(20)])
+        write_modules(folder / "generated", [workflow(f"flow-{number}", 20) for number in range(20)])
         yield _cold_start(folder)
         yield _cached_start(folder)
         yield _memory(folder)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_modules(folder / "generated", [_chain(_STEPS)])
+        write_modules(folder / "generated", [_chain(_STEPS)])
         yield _step_over_stdio(folder)
         yield _through_the_front(folder)
         yield _durable_step(folder)
@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
         yield Row("disk for a step with a result of 300 bytes", stored, 1000, unit="B")
 
 
-def _write_modules(folder: Path, texts: list[str]) -> None:
+def write_modules(folder: Path, texts: list[str]) -> None:
     project = Project(CONFIG)
     for number, text in enumerate(texts):
         load_file(f"flow-{number}.yaml", text.encode(), CONFIG, project)

@@ -6,12 +6,11 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.replies import (
     check_format,
-    read_text,
     submit_text,
     with_format,
     with_sessions,
 )
-from wfc_runtime.server.tools import READS, Call, Hints, Tool, with_call_before_start
+from wfc_runtime.server.tools import READS, Call, Hints, Tool, read_text, with_call_before_start
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
 
