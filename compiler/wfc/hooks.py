@@ -126,29 +126,28 @@ SELECT key, id, root, parent IS NOT NULL, workflow, updated, snapshot FROM runs 
 
 def _open_runs(store: str) -> Iterator[OpenRun]:
     with _Reading(store) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'gates'").fetchone():
+            return  # An older wfc wrote this store. The next server that opens it adds the table.
+        gates = {*connection.execute("SELECT run, visit FROM gates")}
         claims = {*connection.execute("SELECT run, visit FROM claims")}
         for key, run_id, root, is_child, workflow, updated, snapshot in connection.execute(_OPEN):
             if not (_is_name(run_id) and _is_name(workflow)):
                 continue
-            visits = {
-                visit: pending
+            visits = [
+                visit
                 for visit, pending in json.loads(snapshot).get("pending", {}).items()
                 if _is_name(visit) and (key, visit) not in claims and _needs_an_answer(pending)
-            }
+            ]
             yield OpenRun(
                 (key, run_id, root, bool(is_child), workflow, updated),
-                [visit for visit, pending in visits.items() if not _asks_person(pending)],
-                [visit for visit, pending in visits.items() if _asks_person(pending)],
+                [visit for visit in visits if (key, visit) not in gates],
+                [visit for visit in visits if (key, visit) in gates],
             )
 
 
 def _needs_an_answer(pending: dict[str, Any]) -> bool:
     """Whether somebody has to answer it: neither the clock nor child runs end it."""
     return "resume_at" not in pending and "children" not in pending
-
-
-def _asks_person(pending: dict[str, Any]) -> bool:
-    return "prompt_type" in pending.get("parameters", {})
 
 
 def _actors(store: str, root: int) -> set[bytes]:

@@ -233,3 +233,11 @@ def test_a_hook_imports_neither_the_server_nor_the_command_line(tmp_path: Path) 
         [sys.executable, "-c", code], cwd=tmp_path, input="{}", capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_a_store_of_an_earlier_version_is_left_alone(place: Place, agent: Agent) -> None:
+    start(agent, "greet", {"name": "Ann"})
+    with sqlite3.connect(place.state) as connection:
+        connection.execute("DROP TABLE gates")
+    for event in ("session-start", "stop", "subagent-stop"):
+        assert told(place, event, transcript(place, MINE)) is None
