@@ -58,6 +58,7 @@ SLOW = (
     "tests/front/test_ends.py::test_a_client_that_reads_nothing",
     "tests/front/test_ends.py::test_a_stopped_worker_is_killed",
     "tests/front/test_sessions",
+    "tests/browser/",
     "tests/bench/test_peers.py::test_one_peer",
     "tests/bench/test_peers.py::test_a_package",
     "tests/execute/test_outliving.py::test_nothing_is_left_when_the_run_is",

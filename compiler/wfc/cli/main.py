@@ -32,6 +32,7 @@ _COMMANDS = {
     "test": "Test workflows without an agent.",
     "run": "Run a workflow in the terminal; you act as the agent.",
     "serve": "Serve the compiled workflows to agents over MCP.",
+    "ui": "Open a page that shows runs and asks what they wait for.",
     "worker": "Execute runs on a Temporal server.",
     "runs": "List, show, resume, cancel, migrate, prune and move runs.",
     "watch": "Check, compile and test as you save.",

@@ -64,7 +64,9 @@ _TO_A_PERSON = (
     help="Let prompt steps ask the user directly if the client can show a form.",
 )
 @click.option(
-    "--http", is_flag=True, help="Serve over HTTP on 127.0.0.1, with a bearer token, instead of stdio."
+    "--http",
+    is_flag=True,
+    help="Serve over HTTP on 127.0.0.1, with a bearer token and the live page, instead of stdio.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), help=f"Port for --http; defaults to {_DEFAULT_PORT}.")
 @click.option(
@@ -158,13 +160,13 @@ def command(
     try:
         if chosen.name == "temporal":
             require_temporal()
-        _serve(options, _DEFAULT_PORT if port is None and http else port)
+        _serve(options, _DEFAULT_PORT if port is None and http else port, config.root)
     except WfcError as error:
         raise click.ClickException(str(error)) from error
     return 0
 
 
-def _serve(options: Options, port: int | None) -> None:
+def _serve(options: Options, port: int | None, root: Path) -> None:
     """Serve over HTTP on a port, or on stdin and stdout."""
     # Objects made by importing the SDK live as long as the server. Collecting garbage among them takes a sixth of the
     # start.
@@ -173,7 +175,7 @@ def _serve(options: Options, port: int | None) -> None:
         from wfc_runtime.server.http import serve_http
 
         collect_in_portions()
-        serve_http(options, port)
+        serve_http(options, port, root)
         return
     from wfc_runtime.server.stdio import serve_stdio
 

@@ -1,82 +1,36 @@
-"""MCP over streamable HTTP: only on the loopback interface, and only for clients with the token."""
+"""MCP over streamable HTTP and the page beside it: only on the loopback interface, behind one shield."""
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 import os
-import re
-import socket
-import sys
+from pathlib import Path
 
-import h11
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wfc_runtime.errors import RequestError
 from wfc_runtime.interrupt import leave_on_interrupt
+from wfc_runtime.page.app import page_app
+from wfc_runtime.page.keys import Keys
+from wfc_runtime.page.serving import HOST, HttpServer, bound
+from wfc_runtime.page.shield import MCP_PATH, MOST_BYTES, Shield, is_under, local_bounds
 from wfc_runtime.server.app import build_server, load_secret
 from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 
-# Requests must arrive completely within seconds: a client that sends one byte now and then must not keep a
-# connection open.
-
-REQUEST_SECONDS = 10.0
-"""For one mebibyte at most, from a client on the same machine."""
-
-
-class RequestTimeoutProtocol(H11Protocol):
-    """Closes a connection whose request does not arrive in time."""
-
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn gives it no other
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-            self._wait()
-        else:
-            self._stop_waiting()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        """Set one deadline for the whole request, however many pieces it arrives in."""
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-
 # Serving.
 
-HOST = "127.0.0.1"
 TOKEN_VARIABLE = "WFC_TOKEN"
-_MOST_BYTES = 1024 * 1024
-"""Larger than any result that a run accepts."""
 _SHORTEST_TOKEN = 16
-_STOP_SECONDS = 2
-# The SDK checks only the beginning of an origin, and only the first of several.
-_LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost):[0-9]{1,5}")
 
 
 class BearerToken:
-    """Accepts requests that have the token and do not come from a web page; refuses all others without details."""
+    """Accepts requests that have the token; refuses all others without details."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -94,8 +48,6 @@ class BearerToken:
                 headers={"WWW-Authenticate": "Bearer"},
             )
             await refusal(scope, receive, send)
-        elif not all(map(_LOCAL.fullmatch, headers.getlist("origin"))):
-            await PlainTextResponse("Invalid Origin header", status_code=403)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -105,43 +57,37 @@ class BearerToken:
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
 
 
-class HttpServer(uvicorn.Server):
-    """Prints its address once it handles Ctrl-C itself, and closes the context when it shuts down."""
+class Beside:
+    """MCP under its path, and the page everywhere else."""
 
-    def __init__(self, config: uvicorn.Config, context: ServerContext, announcement: str) -> None:
-        super().__init__(config)
-        self._context = context
-        self._announcement = announcement
+    def __init__(self, mcp: ASGIApp, page: ASGIApp) -> None:
+        self._mcp, self._page = mcp, page
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        print(self._announcement, file=sys.stderr, flush=True)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
-        self._context.close()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_page = scope["type"] == "http" and not is_under(scope["path"], MCP_PATH)
+        await (self._page if is_page else self._mcp)(scope, receive, send)
 
 
-def serve_http(options: Options, port: int) -> None:
+def serve_http(options: Options, port: int, root: Path) -> None:
+    """Serve MCP and the page. `root` is the folder of the project."""
     # Until uvicorn handles signals itself: a Ctrl-C during imports could get lost otherwise.
     leave_on_interrupt()
     token, origin = _token(options)
-    with _bound(port) as listener:
+    with bound(port) as listener:
         actual = listener.getsockname()[1]
         context = ServerContext(options)
         context.start_working()
-        app = BearerToken(_app(context, options, actual), token)
-        config = uvicorn.Config(
-            app,
-            http=RequestTimeoutProtocol,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
+        # Keys that the token signed stay valid when this server is started again.
+        keys = Keys(token, (token,))
+        page, feed = page_app(context, keys, root)
+        mcp = BearerToken(_app(context, options, actual), token)
+        announcement = (
+            f"wfc: serving on http://{HOST}:{actual}{MCP_PATH}; bearer token: {origin}\n"
+            f"wfc: page for people on http://{HOST}:{actual}/#key={keys.new_link()} (the link works once)"
         )
-        announcement = f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}"
+        app = Shield(Beside(mcp, page), local_bounds(actual))
         try:
-            HttpServer(config, context, announcement).run(sockets=[listener])
+            HttpServer(app, announcement, feed.close, context.close).run(sockets=[listener])
         finally:
             context.close()
 
@@ -156,27 +102,13 @@ def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
     server = build_server(context, options, Changes(options))
     return server.streamable_http_app(
-        host=HOST, transport_security=security, max_request_body_size=_MOST_BYTES
+        host=HOST, transport_security=security, max_request_body_size=MOST_BYTES
     )
 
 
 def _is_of_interest(record: logging.LogRecord) -> bool:
     """Suppresses tracebacks for clients that disconnect in the middle of a request, which is not an error."""
     return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
-
-
-def _bound(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise RequestError(
-            "port", f"{HOST}:{port} can't be used: {error.strerror}", "Choose another port with --port."
-        ) from None
-    return listener
 
 
 def _token(options: Options) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""The live page: runs as they are, and forms for what they ask people."""

@@ -1,0 +1,122 @@
+"""Live updates: one thread asks the service what has changed, and only while somebody listens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from threading import Event, Lock, Thread
+from typing import Any
+
+from wfc_runtime.errors import WfcError
+from wfc_runtime.service import Reply, Service
+
+EVERY = 0.05
+ALIVE_SECONDS = 15.0
+_MOST_QUEUED = 50
+_WATCHED_SECONDS = 30.0
+_MOST_WATCHED = 16
+_RESYNC: Reply = {"resync": True, "changes": []}
+
+
+class _Listener:
+    """A stream. What a slow reader does not take becomes one `resync`."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.queue: asyncio.Queue[Reply | None] = asyncio.Queue()
+
+    def tell(self, reply: Reply | None) -> None:
+        if reply is not None and self.queue.qsize() >= _MOST_QUEUED:
+            while not self.queue.empty():
+                self.queue.get_nowait()
+            reply = {**_RESYNC, "cursor": reply["cursor"]}
+        self.queue.put_nowait(reply)
+
+
+class ChangeFeed:
+    def __init__(self, service: Callable[[], Service]) -> None:
+        self._service = service
+        self._listeners: set[_Listener] = set()
+        self._watched: dict[str, float] = {}
+        self._lock = Lock()
+        self._stop = Event()
+        self._thread: Thread | None = None
+
+    def watch(self, run: str) -> None:
+        """Somebody looks at a run: its changes matter more than those of others."""
+        with self._lock:
+            self._watched.pop(run, None)
+            self._watched[run] = time.monotonic()
+            while len(self._watched) > _MOST_WATCHED:
+                del self._watched[next(iter(self._watched))]
+
+    async def stream(self, after: str | None) -> AsyncIterator[str]:
+        """Server-sent events, each with the cursor to continue from as its id."""
+        listener = _Listener()
+        self._join(listener)
+        try:
+            # The listener is there first: what changes in between is told twice rather than never.
+            yield _event(await asyncio.to_thread(self._ask, after))
+            while True:
+                try:
+                    reply = await asyncio.wait_for(listener.queue.get(), ALIVE_SECONDS)
+                except TimeoutError:
+                    yield ": alive\n\n"
+                    continue
+                if reply is None:
+                    return
+                yield _event(reply)
+        finally:
+            with self._lock:
+                self._listeners.discard(listener)
+
+    def close(self) -> None:
+        """End every stream at once: a server that shuts down waits for them."""
+        self._stop.set()
+        self._tell(None)
+
+    def _join(self, listener: _Listener) -> None:
+        with self._lock:
+            self._listeners.add(listener)
+            if self._thread is None and not self._stop.is_set():
+                self._thread = Thread(target=self._poll, name="wfc-feed", daemon=True)
+                self._thread.start()
+
+    def _ask(self, after: str | None) -> Reply:
+        with self._lock:
+            oldest = time.monotonic() - _WATCHED_SECONDS
+            self._watched = {run: at for run, at in self._watched.items() if at >= oldest}
+            watching = list(self._watched)
+        return self._service().changes(after, watching=watching)
+
+    def _poll(self) -> None:
+        cursor: str | None = None
+        while not self._stop.wait(EVERY):
+            with self._lock:
+                if not self._listeners:
+                    self._thread = None
+                    return
+            try:
+                reply = self._ask(cursor)
+            except WfcError as error:
+                # The store is busy or being replaced. Streams stay, and the page says since when nothing came.
+                self._tell({"error": error.message, "changes": [], "cursor": cursor or ""})
+                self._stop.wait(1.0)
+                continue
+            is_news = reply["changes"] or reply.get("resync") or reply.get("claims")
+            if cursor is not None and is_news:
+                self._tell(reply)
+            cursor = reply["cursor"]
+
+    def _tell(self, reply: Reply | None) -> None:
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            if not listener.loop.is_closed():
+                listener.loop.call_soon_threadsafe(listener.tell, reply)
+
+
+def _event(reply: dict[str, Any]) -> str:
+    return f"id: {reply['cursor']}\ndata: {json.dumps(reply)}\n\n"

@@ -1,0 +1,150 @@
+// A form for what a step asks, made from its schema. Drafts survive updates and reloads; closing is no answer.
+
+import { api, html, kept, nothing, say, text } from "./page.js";
+
+const open = new Map();
+
+// The state of a form by run and visit: what was typed, what was said about it.
+export function formOf(run, action, changed) {
+  const key = `${run} ${action.step_id}`;
+  if (!open.has(key)) open.set(key, { key, values: {}, json: "", problem: "", busy: false, done: "", isSecret: false });
+  const form = open.get(key);
+  form.run = run;
+  form.action = action;
+  form.changed = changed;
+  form.isSecret = Boolean(action.result_schema?.writeOnly);
+  if (!form.loaded) {
+    form.loaded = true;
+    try { Object.assign(form, JSON.parse(kept.get(`draft ${key}`) || "{}")); } catch { /* an old draft */ }
+  }
+  return form;
+}
+
+function keep(form) {
+  if (!form.isSecret) kept.set(`draft ${form.key}`, JSON.stringify({ values: form.values, json: form.json }));
+}
+
+async function submit(form, result) {
+  form.busy = true;
+  form.problem = "";
+  form.changed();
+  try {
+    await api.post(`runs/${encodeURIComponent(form.run)}/answer`, { step_id: form.action.step_id, shown: form.action.shown, result });
+    form.done = "Answered.";
+    kept.set(`draft ${form.key}`, "");
+    say("Answered. The run goes on.");
+  } catch (error) {
+    form.problem = error.words || error.message;
+    form.lost = ["not_shown", "answered", "not_pending", "finished"].includes(error.code);
+  }
+  form.busy = false;
+  form.changed();
+}
+
+// -- fields -------------------------------------------------------------------
+
+function fieldsOf(schema) {
+  if (schema?.type !== "object" || !schema.properties) return null;
+  const fields = Object.entries(schema.properties);
+  return fields.length && fields.every(([, one]) => kindOf(one)) ? fields : null;
+}
+
+function kindOf(schema) {
+  if (schema.enum?.every((one) => typeof one === "string")) return "choice";
+  return { string: "text", boolean: "yes", integer: "number", number: "number" }[schema.type] || "";
+}
+
+const LABELS = { confirmed: "Yes", input: "Your answer", selected: "Choose one", acknowledged: "Seen" };
+
+function valueOf(kind, typed) {
+  if (kind !== "number") return typed;
+  return typed === "" || typed === undefined ? undefined : Number(typed);
+}
+
+function collected(form, fields) {
+  const found = {};
+  for (const [name, schema] of fields) {
+    const value = valueOf(kindOf(schema), form.values[name] ?? (kindOf(schema) === "yes" ? false : undefined));
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+function field(form, name, schema, required) {
+  const id = `f-${form.key}-${name}`.replace(/[^\w-]/g, "_");
+  const set = (value) => { form.values[name] = value; form.problem = ""; keep(form); form.changed(); };
+  const label = LABELS[name] || name;
+  const limits = [
+    schema.minLength ? `at least ${schema.minLength} characters` : "",
+    schema.maxLength ? `at most ${schema.maxLength} characters` : "",
+    schema.pattern ? `must match ${schema.pattern}` : "",
+    schema.minimum !== undefined ? `from ${schema.minimum}` : "",
+    schema.maximum !== undefined ? `to ${schema.maximum}` : "",
+  ].filter(Boolean).join(", ");
+  const about = [schema.description, limits].filter(Boolean).join(". ");
+  const hint = about ? html`<small id="${id}-hint">${text(about)}</small>` : nothing;
+  switch (kindOf(schema)) {
+    case "choice":
+      return html`<fieldset><legend>${text(label)}</legend>${schema.enum.map((one) => html`
+        <label class="option"><input type="radio" name=${id} .checked=${form.values[name] === one} @change=${() => set(one)}> ${text(one)}</label>`)}${hint}</fieldset>`;
+    case "yes":
+      return html`<label class="option"><input type="checkbox" .checked=${Boolean(form.values[name])} @change=${(event) => set(event.target.checked)}> ${text(label)}</label>${hint}`;
+    case "number":
+      return html`<label for=${id}>${text(label)}</label>${hint}<input id=${id} type="number" step=${schema.type === "integer" ? "1" : "any"}
+        aria-describedby=${about ? `${id}-hint` : nothing} ?required=${required} .value=${String(form.values[name] ?? "")} @input=${(event) => set(event.target.value)}>`;
+    default:
+      if (form.isSecret || schema.writeOnly) {
+        return html`<label for=${id}>${text(label)} (hidden)</label>${hint}<input id=${id} type="password" autocomplete="off"
+          aria-describedby=${about ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}>`;
+      }
+      return html`<label for=${id}>${text(label)}</label>${hint}<textarea id=${id} rows="2" maxlength=${schema.maxLength ?? nothing}
+        aria-describedby=${about ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}></textarea>`;
+  }
+}
+
+// -- the form -----------------------------------------------------------------
+
+export function answerForm(form) {
+  const schema = form.action.result_schema;
+  const names = Object.keys(schema?.properties || {});
+  if (form.done) return html`<p class="notice is-completed" role="status">${form.done}</p>`;
+  let inside;
+  if (names.length === 1 && names[0] === "confirmed") {
+    // Two equal buttons: neither answer is the default.
+    const answer = (confirmed) => () => submit(form, { confirmed });
+    inside = html`<div class="buttons"><button class="answer" ?disabled=${form.busy} @click=${answer(true)}>Yes</button>
+      <button class="answer" ?disabled=${form.busy} @click=${answer(false)}>No</button></div>`;
+  } else if (names.length === 1 && names[0] === "acknowledged") {
+    inside = html`<div class="buttons"><button class="answer" ?disabled=${form.busy} @click=${() => submit(form, { acknowledged: true })}>Seen</button></div>`;
+  } else {
+    const fields = fieldsOf(schema);
+    const required = new Set(schema?.required || []);
+    inside = html`${fields ? fields.map(([name, one]) => field(form, name, one, required.has(name))) : json(form)}
+      <div class="buttons"><button class="answer" ?disabled=${form.busy || !isReady(form, fields, required)}
+        @click=${() => submit(form, fields ? collected(form, fields) : JSON.parse(form.json))}>Submit</button></div>`;
+  }
+  return html`<div class="form">${inside}
+    ${form.problem ? html`<div class="notice is-failed" role="alert">${text(form.problem)}${
+      form.lost ? html` <button @click=${() => { open.delete(form.key); form.changed(); }}>Look again</button>` : nothing}</div>` : nothing}</div>`;
+}
+
+function isReady(form, fields, required) {
+  if (!fields) {
+    try { JSON.parse(form.json); return true; } catch { return false; }
+  }
+  const found = collected(form, fields);
+  return [...required].every((name) => found[name] !== undefined && found[name] !== "");
+}
+
+function json(form) {
+  const id = `j-${form.key}`.replace(/[^\w-]/g, "_");
+  let wrong = "";
+  if (form.json) {
+    try { JSON.parse(form.json); } catch (error) { wrong = error.message; }
+  }
+  return html`<label for=${id}>Result as JSON</label>
+    <textarea id=${id} class="code" rows="5" spellcheck="false" aria-invalid=${wrong ? "true" : "false"} .value=${form.json}
+      @input=${(event) => { form.json = event.target.value; form.problem = ""; keep(form); form.changed(); }}></textarea>
+    ${wrong ? html`<small class="wrong">${wrong}</small>` : nothing}
+    ${form.action.result_schema ? html`<details><summary>What it must look like</summary><pre>${text(form.action.result_schema)}</pre></details>` : nothing}`;
+}

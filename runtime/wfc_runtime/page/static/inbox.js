@@ -1,0 +1,59 @@
+// The inbox: everything that waits for a person, oldest first, with its form.
+
+import { api, chip, html, isReadOnly, line, nothing, problem, recount, render, say, short, text, titled, when } from "./page.js";
+import { answerForm, formOf } from "./form.js";
+
+export function open(root) {
+  let gates = null;
+  let newest = [];
+  let failure = null;
+  let isGone = false;
+
+  const show = () => !isGone && render(template(), root);
+
+  async function load() {
+    try {
+      const [waiting, runs] = await Promise.all([api.get("waiting?limit=50"), api.get("runs?status=all&limit=8")]);
+      const before = gates ? gates.length : 0;
+      // An answered entry stays where it is until the next visit, so that nothing jumps under the pointer.
+      const known = new Map((gates || []).map((one) => [keyOf(one), one]));
+      const fresh = new Map(waiting.waiting.map((one) => [keyOf(one), one]));
+      const answered = [...known.values()].filter((one) => !fresh.has(keyOf(one)) && formOf(one.workflow_id, one.action, show).done);
+      gates = [...waiting.waiting, ...answered].sort((one, other) => one.since.localeCompare(other.since));
+      newest = runs.runs;
+      failure = null;
+      if (gates.length > before && before) say("A run waits for you.");
+    } catch (error) {
+      failure = error;
+    }
+    show();
+  }
+
+  const template = () => html`<h1>Waiting for you</h1>
+    ${failure ? problem(failure) : nothing}
+    ${gates === null ? (failure ? nothing : html`<p class="empty">Loading…</p>`) : gates.length ? html`<ul class="gates">${gates.map(gate)}</ul>` : html`
+      <p class="empty"><span class="big" aria-hidden="true">✓</span>Nothing waits for you.</p>`}
+    ${gates !== null && !gates.length && newest.length ? html`<h2>Newest runs</h2><ul class="plain-list">${newest.map((run) => html`
+      <li data-row><a href="/runs/${run.workflow_id}">${run.workflow} <code>${short(run.workflow_id)}</code></a> ${chip(run.status)} ${when(run.started)}</li>`)}</ul>` : nothing}`;
+
+  const gate = (one) => {
+    const form = formOf(one.workflow_id, one.action, () => { show(); if (form.done) recount(); });
+    const deadline = one.action.parameters.deadline;
+    return html`<li class="card" data-row data-run=${one.workflow_id}>
+      <div class="card-head"><a class="card-title" href="/runs/${one.workflow_id}">${one.root ? html`${one.root.workflow} › ` : nothing}${one.workflow}${one.task ? html` › ${one.task}` : nothing}
+        <code>${short(one.workflow_id)}</code></a><span class="spring"></span><span class="muted">asked ${when(one.since)}</span></div>
+      <p class="step">${text(one.action.step_id)}${deadline ? html` · <strong>answer by ${new Date(deadline).toLocaleString()}</strong>` : nothing}${
+        one.action.overdue_seconds ? html` · <strong>overdue</strong>` : nothing}</p>
+      <p class="message">${text(one.action.parameters.message ?? "")}</p>
+      ${isReadOnly() ? nothing : answerForm(form)}</li>`;
+  };
+
+  titled("Inbox · wfc");
+  load();
+  return {
+    changed: (news) => { if (news.resync || news.changes.length) load(); },
+    close: () => { isGone = true; },
+  };
+}
+
+const keyOf = (one) => `${one.workflow_id} ${one.action.step_id}`;

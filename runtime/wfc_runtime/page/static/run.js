@@ -1,0 +1,385 @@
+// One run: where it is and how it got there, what it waits for or how it ended, and everything that happened.
+
+import {
+  ago, api, between, canRetry, chip, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
+} from "./page.js";
+import { Chart } from "./chart.js";
+import { answerForm, formOf } from "./form.js";
+import { foldWords, timeline } from "./timeline.js";
+
+const TABS = ["timeline", "history", "state", "children", "source"];
+const ENDED = ["completed", "failed", "cancelled"];
+
+export function open(root, given) {
+  const view = new RunView(root, given);
+  view.begin();
+  return {
+    changed: (news) => view.changed(news),
+    moved: (found) => view.moved(found),
+    close: () => { view.isGone = true; },
+  };
+}
+
+class RunView {
+  constructor(root, { run, tab }) {
+    Object.assign(this, { root, id: run, tab: tab || "timeline", isGone: false, found: null, picture: null, path: null, failure: null });
+    Object.assign(this, { visits: null, count: 50, events: null, onlyFailures: false, state: null, before: null, family: null, childStatus: "", source: null, asking: "", said: null });
+    this.at = Number(query().get("at")) || 0;
+    this.step = query().get("step") || "";
+    // One element for the chart, which templates only put in its place.
+    this.box = document.createElement("div");
+    Object.assign(this.box, { id: "chart", className: "chart-box", tabIndex: 0, role: "group", ariaLabel: "Chart of the workflow. Its steps are a list." });
+    this.chart = new Chart(this.box, (state) => this.select(state));
+  }
+
+  get url() { return `runs/${encodeURIComponent(this.id)}`; }
+  get base() { return `/runs/${encodeURIComponent(this.id)}`; }
+  get run() { return this.found?.run; }
+  get total() { return this.run?.progress.events || 0; }
+  show() { if (!this.isGone) render(this.template(), this.root); }
+
+  async begin() {
+    this.show();
+    await Promise.all([this.load().then(() => this.draw()), this.loadTab()]);
+  }
+
+  async load() {
+    try {
+      this.found = await api.get(this.url);
+      this.failure = null;
+      titled(`${this.run.task || this.run.workflow} ${short(this.id)} · wfc`);
+    } catch (error) {
+      this.failure = error;
+    }
+    this.show();
+  }
+
+  // The chart never delays the history, nor the history the chart.
+  async draw() {
+    try {
+      const [picture, svg, path] = await Promise.all([api.get(`${this.url}/picture`), api.svg(`${this.url}/picture.svg`), api.get(this.pathUrl())]);
+      Object.assign(this, { picture, path });
+      this.show();
+      this.chart.put(svg, picture.chart);
+      this.chart.mark(path, this.step);
+      this.chart.toCurrent();
+    } catch (error) {
+      this.noChart = error;
+      this.show();
+    }
+  }
+
+  pathUrl() { return `${this.url}/path${this.at ? `?at=${this.at}` : ""}`; }
+
+  async loadTab() {
+    try {
+      await this[`load_${this.tab}`]?.();
+      this.tabFailure = null;
+    } catch (error) {
+      this.tabFailure = error;
+    }
+    this.show();
+  }
+
+  async load_timeline() {
+    const found = await api.get(`${this.url}/visits?limit=200${this.at ? `&before=${this.at + 1}` : ""}`);
+    this.visits = found.visits;
+    this.visitsBefore = found.before;
+  }
+
+  async load_history() {
+    const before = this.at ? this.at + 1 : 0;
+    const found = await api.get(`${this.url}/history?limit=100&before=${before}${this.onlyFailures ? "&kinds=failures" : ""}`);
+    this.events = found.events;
+    this.eventsBefore = found.before;
+  }
+
+  async load_state() {
+    const at = this.at;
+    const [state, before] = await Promise.all([
+      api.get(`${this.url}/state${at ? `?at=${at}` : ""}`),
+      at > 1 ? api.get(`${this.url}/state?at=${at - 1}`) : { state: {} },
+    ]);
+    Object.assign(this, { state, before });
+  }
+
+  async load_children() {
+    this.family = await api.get(`${this.url}/family?limit=100${this.childStatus ? `&status=${this.childStatus}` : ""}`);
+  }
+
+  async load_source() { this.source = await api.get(`${this.url}/source`); }
+
+  // -- what happens -------------------------------------------------------------
+
+  async moved({ tab }) {
+    const at = Number(query().get("at")) || 0;
+    const isOther = at !== this.at || (tab || "timeline") !== this.tab;
+    const wasAt = this.at;
+    Object.assign(this, { tab: tab || "timeline", at, step: query().get("step") || "" });
+    this.show();
+    this.chart?.mark(this.path, this.step);
+    if (at !== wasAt) this.follow();
+    if (isOther) await this.loadTab();
+  }
+
+  async follow() {
+    try {
+      this.path = await api.get(this.pathUrl());
+      this.chart?.mark(this.path, this.step);
+    } catch { /* the next change tries again */ }
+    this.show();
+  }
+
+  async changed(news) {
+    const mine = news.resync || news.claims || news.changes.some((one) => one.run === this.id || one.root === this.id);
+    if (!mine) return;
+    const before = this.run?.status;
+    await this.load();
+    if (!this.at) await Promise.all([this.follow(), this.loadTab()]);
+    else if (this.tab === "children") await this.loadTab();
+    if (this.run?.status !== before && ENDED.includes(this.run?.status)) say(`The run is ${this.run.status}.`);
+  }
+
+  select(state) { go(withQuery({ step: this.step === state ? null : state }), true); }
+  slide(at) { go(withQuery({ at: at >= this.total || at < 1 ? null : at }), true); }
+
+  async act(name, body = {}) {
+    this.said = null;
+    try {
+      if (name === "again") {
+        const made = await api.post(`workflows/${encodeURIComponent(this.run.workflow)}/start`, body);
+        go(`/runs/${made.workflow_id}`);
+        return;
+      }
+      if (name === "export") await api.save(`${this.url}/export`, `${this.id}.json`);
+      else await api.post(`${this.url}/${name}`, body);
+      this.said = { good: true, words: { cancel: "Cancelled.", migrate: "It goes on with the current version.", retry: "It goes on from the step that failed.", export: "Exported." }[name] };
+      this.asking = "";
+      await this.load();
+    } catch (error) {
+      this.said = { good: false, words: error.words || error.message };
+    }
+    this.show();
+  }
+
+  // -- templates ------------------------------------------------------------------
+
+  template() {
+    if (this.failure && !this.found) return html`<h1>Run <code>${short(this.id)}</code></h1>${problem(this.failure)}`;
+    if (!this.found) return html`<h1>Run <code>${short(this.id)}</code></h1><p class="empty">Loading…</p>`;
+    return html`${this.heading()}
+      ${this.failure ? problem(this.failure) : nothing}
+      ${this.at ? html`<p class="notice is-past">As of event ${this.at} of ${this.total}. <a href=${withQuery({ at: null })}>Back to now</a></p>` : nothing}
+      <div class="columns">
+        <section class="panel now" aria-label="Now">${this.now()}</section>
+        <section class="panel" aria-label="Chart">${this.chartPanel()}</section>
+      </div>
+      <nav class="tabs" aria-label="Views of the run">${TABS.map((tab) => this.tabLink(tab))}</nav>
+      <section class="panel" aria-label=${this.tab}>${this.tabFailure ? problem(this.tabFailure) : this[`tab_${this.tab}`]?.() ?? nothing}</section>`;
+  }
+
+  tabLink(tab) {
+    const kids = Object.values(this.found.family.counts).reduce((sum, one) => sum + one, 0);
+    if (tab === "children" && !kids) return nothing;
+    const found = new URLSearchParams(location.search).toString();
+    return html`<a href="${this.base}/${tab}${found ? `?${found}` : ""}" aria-current=${this.tab === tab ? "page" : nothing}>${tab}${
+      tab === "children" ? html` <span class="number">${kids}</span>` : tab === "history" ? html` <span class="number">${this.total}</span>` : nothing}</a>`;
+  }
+
+  heading() {
+    const { run } = this;
+    const { family } = this.found;
+    const isOver = ENDED.includes(run.status);
+    return html`<div class="run-head"><div>
+        <p class="crumbs">${family.root && family.root.workflow_id !== family.parent.workflow_id ? html`<a href="/runs/${family.root.workflow_id}">${family.root.workflow}</a> › ` : nothing}${
+          family.parent ? html`<a href="/runs/${family.parent.workflow_id}">${family.parent.task || family.parent.workflow}</a> › ${text(family.step_id)} › ` : nothing}<a href="/workflows/${run.workflow}">${run.workflow}</a></p>
+        <h1>${run.task || run.workflow} <code>${short(this.id)}</code> ${chip(run.status)}</h1>
+        <p class="muted">${this.picture ? html`version ${this.picture.version} <code title=${family.digest}>${family.digest.slice(0, 8)}</code> · ` : nothing}started ${when(run.progress.started)} · ${
+          isOver ? html`took ${seconds(between(run.progress.started, run.progress.updated))}` : html`last moved ${when(run.progress.updated)}`}${
+          family.item !== undefined ? html` · item <code>${line(family.item, 60)}</code>` : nothing}</p></div>
+      ${isReadOnly() ? nothing : html`<div class="buttons" role="group" aria-label="Actions">
+        ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button><button @click=${() => this.ask("migrate")}>Migrate…</button>`}
+        ${run.status === "failed" && canRetry() ? html`<button @click=${() => this.ask("retry")}>Retry…</button>` : nothing}
+        ${family.parent ? nothing : html`${isOver ? html`<button @click=${() => this.again()}>Start again…</button>` : nothing}<button @click=${() => this.act("export")}>Export</button>`}</div>`}
+      </div>${this.asked()}`;
+  }
+
+  ask(what) {
+    this.asking = this.asking === what ? "" : what;
+    this.said = null;
+    this.show();
+  }
+
+  async again() {
+    this.ask("again");
+    try {
+      const all = await api.get(`${this.url}/history?before=2&limit=1`);
+      this.inputs = JSON.stringify(all.events[0]?.inputs ?? {}, null, 2);
+    } catch { this.inputs = "{}"; }
+    this.show();
+  }
+
+  asked() {
+    const said = this.said ? html`<p class="notice ${this.said.good ? "is-completed" : "is-failed"}" role="status">${text(this.said.words)}</p>` : nothing;
+    const texts = {
+      cancel: ["End this run and its children. What they were doing is stopped.", "Cancel the run"],
+      migrate: ["Continue with the current version of the workflow. It is refused if the run waits in a step that this version does not have.", "Migrate"],
+      retry: ["Continue from the step that failed, with the state as it is.", "Retry"],
+      again: ["Start a new run with these inputs. Secrets are not kept: replace every “***”.", "Start"],
+    }[this.asking];
+    if (!texts) return said;
+    const send = () => {
+      const reason = this.root.querySelector("#reason")?.value || "";
+      if (this.asking !== "again") return this.act(this.asking, { reason });
+      try { return this.act("again", { inputs: JSON.parse(this.root.querySelector("#inputs").value) }); } catch (error) {
+        this.said = { good: false, words: error.message };
+        return this.show();
+      }
+    };
+    return html`<div class="card ask"><p>${texts[0]}</p>
+      ${this.asking === "cancel" ? html`<label for="reason">Reason</label><input id="reason" maxlength="500">` : nothing}
+      ${this.asking === "again" ? html`<label for="inputs">Inputs</label><textarea id="inputs" class="code" rows="6" spellcheck="false" .value=${this.inputs ?? ""}></textarea>` : nothing}
+      <div class="buttons"><button class="answer" @click=${send}>${texts[1]}</button><button @click=${() => this.ask("")}>Not now</button></div>${said}</div>`;
+  }
+
+  chartPanel() {
+    const chart = this.chart;
+    const zoom = (scale) => () => chart?.zoom(scale === 1 ? 1 : chart.scale * scale);
+    return html`<div class="chart-tools"><div class="buttons" role="group" aria-label="Size of the chart"><button @click=${() => chart?.fit()}>Fit</button>
+        <button @click=${zoom(1)}>100 %</button><button @click=${zoom(1 / 1.25)} aria-label="Smaller">−</button><button @click=${zoom(1.25)} aria-label="Larger">+</button></div>
+      ${this.total > 1 ? html`<label class="slider">Event <input type="range" min="1" max=${this.total} .value=${String(this.at || this.total)} aria-valuetext="event ${this.at || this.total} of ${this.total}"
+        @input=${(event) => this.slide(Number(event.target.value))}><output>${this.at || this.total}</output></label>` : nothing}</div>
+      ${this.box}
+      ${this.noChart ? html`<p class="empty">${text(this.noChart.message)}</p>` : this.path && this.picture && !this.picture.chart ? html`<p class="empty">An agent does this task as a whole; it is in no step of the chart.</p>` : nothing}
+      ${this.picture ? html`<details class="steps"><summary>Steps as a list</summary><ol>${Object.entries(this.picture.names).filter(([state]) => !this.picture.aliases[state]).map(([state, name]) => html`
+        <li class=${this.path?.visited?.[state] ? "was" : ""}><button class="link" @click=${() => this.select(state)}>${text(name)}</button>${
+          this.path?.current?.includes(state) ? html` <strong>is here</strong>` : this.path?.visited?.[state] ? html` <span class="muted">${this.path.visited[state]} ${this.path.visited[state] > 1 ? "visits" : "visit"}</span>` : nothing}</li>`)}</ol></details>` : nothing}`;
+  }
+
+  now() {
+    const { run } = this;
+    const actions = run.actions || (run.action ? [run.action] : []);
+    if (run.status === "completed") return html`<h2>Result</h2><pre class="value">${text(run.result)}</pre>`;
+    if (run.status === "failed") return this.failed(run.error);
+    if (run.status === "cancelled") return html`<h2>Cancelled</h2><p class="message">${text(run.reason)}</p>`;
+    return html`<h2>Now</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
+      <p class="muted">A server has been doing this for ${seconds(one.seconds)}.</p></div>`)}${actions.map((action) => this.waits(action))}`;
+  }
+
+  waits(action) {
+    const { parameters } = action;
+    const isPrompt = action.type === "prompt";
+    const form = formOf(this.id, action, () => this.show());
+    const head = html`<strong>${text(action.step_id)}</strong> <span class="tag">${action.type}</span>${action.overdue_seconds ? html` <span class="tag is-late">overdue by ${seconds(action.overdue_seconds)}</span>` : nothing}`;
+    if (isPrompt) {
+      return html`<div class="wait is-person"><p>${head} asks you</p><p class="message">${text(parameters.message)}</p>
+        ${parameters.deadline ? html`<p><strong>Answer by ${new Date(parameters.deadline).toLocaleString()}</strong></p>` : nothing}${isReadOnly() ? nothing : answerForm(form)}</div>`;
+    }
+    if (parameters.resume_at) return html`<div class="wait"><p>${head}</p><p class="muted">Goes on at ${new Date(parameters.resume_at).toLocaleTimeString()}.</p></div>`;
+    if (parameters.children) {
+      const kids = this.found.family.counts;
+      return html`<div class="wait"><p>${head}</p><p class="muted">Waits for its children: ${Object.entries(kids).map(([status, n]) => html`${n} ${status === "pending_action" ? "in progress" : status} `)}
+        <a href="${this.base}/children">Show them</a></p></div>`;
+    }
+    return html`<div class="wait"><p>${head}</p><p class="muted">${action.interrupted_since ? "A server was interrupted while doing this. " : ""}The agent does this.</p>
+      <dl class="facts">${Object.entries(parameters).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${name}</dt><dd class="clip">${text(value)}</dd>`)}</dl>
+      ${isReadOnly() ? nothing : html`<details><summary>Hand in a result for the agent</summary><p class="muted">The history will say that you did.</p>${answerForm(form)}</details>`}</div>`;
+  }
+
+  failed(error) {
+    const [from, to] = error.at || [];
+    return html`<h2>Failed</h2><p><strong>${text(error.step_id)}</strong> <span class="tag">${text(error.code)}</span></p><p class="message">${text(error.message)}</p>
+      ${error.expression ? html`<pre class="value">${text(error.expression.slice(0, from))}<mark>${text(error.expression.slice(from, to))}</mark>${text(error.expression.slice(to))}</pre>` : nothing}
+      ${error.values ? html`<h3>What it read</h3><dl class="facts">${Object.entries(error.values).map(([name, value]) => html`<dt><code>${text(name)}</code></dt><dd class="clip">${text(value)}</dd>`)}</dl>` : nothing}
+      ${error.place ? html`<p><a href="${this.base}/source">${text(error.place.file)}, line ${error.place.line}</a></p>` : nothing}
+      ${error.hint ? html`<p class="muted">${text(error.hint)}</p>` : nothing}`;
+  }
+
+  // -- tabs -------------------------------------------------------------------------
+
+  tab_timeline() {
+    const now = ENDED.includes(this.run.status) ? Date.parse(this.run.progress.updated) : Date.now();
+    const words = this.visits ? foldWords(this.count ? this.visits.slice(-this.count) : this.visits, now) : "";
+    return html`${timeline(this.visits, {
+      step: this.step, select: (state) => this.select(state), now, count: this.count, choose: (count) => { this.count = count; this.show(); },
+      more: Boolean(this.visitsBefore), earlier: async () => {
+        const found = await api.get(`${this.url}/visits?limit=200&before=${this.visitsBefore}`);
+        this.visits = [...found.visits, ...this.visits];
+        this.visitsBefore = found.before;
+        this.count = 0;
+        this.show();
+      },
+    })}${words ? html`<p class="muted">${words}</p>` : nothing}`;
+  }
+
+  tab_history() {
+    const choose = (event) => { this.onlyFailures = event.target.checked; this.loadTab(); };
+    return html`<label class="option"><input type="checkbox" .checked=${this.onlyFailures} @change=${choose}> Only failures</label>
+      ${this.events === null ? html`<p class="empty">Loading…</p>` : this.events.length ? html`<ol class="events">${this.events.map((event) => this.event(event))}</ol>` : html`<p class="empty">${this.onlyFailures ? "Nothing has failed." : "Nothing has happened yet."}</p>`}
+      ${this.eventsBefore ? html`<p><button @click=${() => this.older()}>Earlier events</button></p>` : nothing}`;
+  }
+
+  async older() {
+    const found = await api.get(`${this.url}/history?limit=100&before=${this.eventsBefore}${this.onlyFailures ? "&kinds=failures" : ""}`);
+    this.events = [...this.events, ...found.events];
+    this.eventsBefore = found.before;
+    this.show();
+  }
+
+  event(event) {
+    const { seq, at, event: kind, step_id: step, actor, ...rest } = event;
+    const isBad = Boolean(event.error || event.notes?.length || kind === "refused" || kind === "interrupted");
+    const name = step && step.split("@")[0];
+    const isChosen = this.step && this.picture && this.picture.names[this.step] === name;
+    const wrote = Object.keys(event.written || {});
+    const words = { submitted: "answered", child_ended: `child ${event.index} ended`, clock: "time passed" }[kind] || kind.replace(/_/g, " ");
+    return html`<li class="${isBad ? "is-bad" : ""} ${isChosen ? "chosen" : ""}"><details><summary><span class="seq">${seq}</span>
+      <time datetime=${at} title=${new Date(at).toLocaleString()}>${new Date(at).toLocaleTimeString()}</time>
+      <span class="what">${isBad ? html`<span aria-hidden="true">✕</span> ` : nothing}${step ? html`<strong>${text(step)}</strong> ` : nothing}${words}${event.status ? html`, run ${event.status}` : nothing}</span>
+      <span class="muted">${actor ? html`${text(actor)} ` : nothing}${wrote.length ? html`wrote ${wrote.join(", ")}` : nothing}</span></summary><p><a href=${withQuery({ at: seq })}>The run as of this event</a></p><pre>${text(rest)}</pre></details></li>`;
+  }
+
+  tab_state() {
+    if (!this.state) return html`<p class="empty">Loading…</p>`;
+    const names = Object.keys(this.state.sizes);
+    if (!names.length) return html`<p class="empty">Nothing has been written yet.</p>`;
+    const wrote = new Set(this.state.wrote || []);
+    const save = (name) => () => api.save(`${this.url}/state/${encodeURIComponent(name)}${this.at ? `?at=${this.at}` : ""}`, `${name}.json`);
+    return html`${this.at ? nothing : html`<p class="muted">As it is now. Move the slider, or choose an event of the history, to see it as it was and what the event wrote.</p>`}
+      <div class="scroll"><table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Size</th><th scope="col">Value</th></tr></thead><tbody>${names.map((name) => html`
+      <tr class=${wrote.has(name) ? "wrote" : ""}><th scope="row"><code>${text(name)}</code>${wrote.has(name) ? html` <span class="tag">written</span>` : nothing}</th>
+        <td class="right">${this.state.sizes[name].toLocaleString("en")} B</td><td>${(this.state.unknown || []).includes(name) ? html`<em>can't be determined any more</em>` : this.state.large.includes(name) ? html`<button @click=${save(name)}>Download</button>` : html`
+          ${wrote.has(name) && this.before.state[name] !== undefined ? html`<pre class="value gone"><span class="unseen">before: </span>${text(this.before.state[name])}</pre>` : nothing}<pre class="value">${text(this.state.state[name])}</pre>`}</td></tr>`)}</tbody></table></div>`;
+  }
+
+  tab_children() {
+    if (!this.family) return html`<p class="empty">Loading…</p>`;
+    const choose = (status) => () => { this.childStatus = this.childStatus === status ? "" : status; this.loadTab(); };
+    const more = async () => {
+      const found = await api.get(`${this.url}/family?limit=100&after=${this.family.after}${this.childStatus ? `&status=${this.childStatus}` : ""}`);
+      this.family = { ...found, children: [...this.family.children, ...found.children] };
+      this.show();
+    };
+    return html`<div class="buttons" role="group" aria-label="Status of children">${Object.entries(this.family.counts).map(([status, count]) => html`
+        <button aria-pressed=${this.childStatus === status ? "true" : "false"} @click=${choose(status)}>${chip(status)} ${count}</button>`)}</div>
+      <div class="scroll"><table><thead><tr><th scope="col">#</th><th scope="col">Item</th><th scope="col">Status</th><th scope="col">Waits in</th><th scope="col">Took</th></tr></thead><tbody>${this.family.children.map((child) => html`
+        <tr data-row><td>${child.position}</td><td><a href="/runs/${child.workflow_id}">${child.item === undefined ? child.task || child.workflow : line(child.item, 80)}</a></td><td>${chip(child.status)}</td>
+          <td>${text((child.pending || []).join(", "))}</td><td class="right">${ENDED.includes(child.status) ? seconds(between(child.started, child.updated)) : ago(child.started)}</td></tr>`)}</tbody></table></div>
+      ${this.family.after ? html`<p><button @click=${more}>More</button></p>` : nothing}`;
+  }
+
+  tab_source() {
+    if (!this.source) return html`<p class="empty">Loading…</p>`;
+    const marked = this.run.error?.place?.line || this.picture?.lines?.[this.step] || 0;
+    return source(this.source, marked);
+  }
+}
+
+// YAML with line numbers, or the generated module if the YAML is not what the run started with.
+export function source(found, marked) {
+  const why = found.changed ? "The file has changed since this version was compiled. This is the generated module, which the run goes by."
+    : found.text === undefined ? "The file is gone. This is the generated module, which the run goes by." : "";
+  const lines = text(found.text ?? found.module).split("\n");
+  return html`<p><code>${text(found.file)}</code></p>${why ? html`<p class="notice is-past">${why}</p>` : nothing}
+    <div class="scroll source" tabindex="0" role="group" aria-label="Source"><table><tbody>${lines.map((one, number) => html`<tr class=${number + 1 === marked && found.text !== undefined ? "chosen" : ""}><td class="number">${number + 1}</td><td><pre>${one}</pre></td></tr>`)}</tbody></table></div>`;
+}

@@ -1,0 +1,100 @@
+// All runs, newest first. Rows change in place; new ones wait behind a button, so that nothing jumps under the pointer.
+
+import { api, between, chip, go, html, nothing, problem, query, render, seconds, short, text, titled, when, withQuery } from "./page.js";
+
+const FILTERS = [["all", "All"], ["open", "In progress"], ["failed", "Failed"], ["completed", "Completed"], ["cancelled", "Cancelled"]];
+const COUNTED = { open: ["pending_action", "running"], failed: ["failed"], completed: ["completed"], cancelled: ["cancelled"] };
+
+export function open(root) {
+  let rows = null;
+  let more = false;
+  let fresh = 0;
+  let counts = null;
+  let failure = null;
+  let isGone = false;
+  let asked = 0;
+
+  const show = () => !isGone && render(template(), root);
+  const filters = () => ({ status: query().get("status") || "all", workflow: query().get("workflow") || "", q: query().get("q") || "" });
+
+  const path = (before) => {
+    const given = new URLSearchParams({ ...filters(), limit: "50" });
+    if (before) given.set("before", before);
+    return `runs?${given}`;
+  };
+
+  async function load() {
+    const mine = ++asked;
+    try {
+      const [found, all] = await Promise.all([api.get(path()), api.get("counts")]);
+      if (mine !== asked) return;
+      rows = found.runs;
+      more = Boolean(found.next);
+      counts = all;
+      fresh = 0;
+      failure = null;
+    } catch (error) {
+      failure = error;
+      rows = rows || [];
+    }
+    show();
+  }
+
+  async function further() {
+    const found = await api.get(path(rows[rows.length - 1].workflow_id));
+    rows = [...rows, ...found.runs];
+    more = Boolean(found.next);
+    show();
+  }
+
+  async function changed(news) {
+    if (!rows || news.resync) return news.resync ? load() : undefined;
+    const byRun = new Map(rows.map((row) => [row.workflow_id, row]));
+    for (const change of news.changes) {
+      const row = byRun.get(change.run);
+      if (row) Object.assign(row, { status: change.status, pending: change.pending, updated: new Date().toISOString() });
+      else if (change.run === change.root && change.seq <= 1) fresh += 1;
+    }
+    if (news.changes.length) {
+      try { counts = await api.get("counts"); } catch { /* the next change tries again */ }
+    }
+    return show();
+  }
+
+  const number = (status) => {
+    if (!counts) return nothing;
+    const of = filters().workflow ? counts.workflows[filters().workflow] || {} : counts.runs;
+    const total = (COUNTED[status] || Object.keys(of)).reduce((sum, one) => sum + (of[one] || 0), 0);
+    return html` <span class="number">${total.toLocaleString("en")}</span>`;
+  };
+
+  const template = () => html`<h1>Runs</h1>
+    <div class="filters"><div role="group" aria-label="Status" class="segmented">${FILTERS.map(([status, name]) => html`
+        <a href=${withQuery({ status: status === "all" ? null : status })} aria-current=${filters().status === status ? "true" : nothing}>${name}${number(status)}</a>`)}</div>
+      <label>Workflow <select @change=${(event) => go(withQuery({ workflow: event.target.value }), true)}>
+        <option value="" ?selected=${!filters().workflow}>all</option>${Object.keys(counts?.workflows || {}).sort().map((name) => html`
+        <option value=${name} ?selected=${filters().workflow === name}>${name}</option>`)}</select></label>
+      <label>Id <input id="search" type="search" placeholder="begins with…" spellcheck="false" .value=${filters().q}
+        @input=${(event) => go(withQuery({ q: event.target.value.trim() }), true)}></label></div>
+    ${failure ? problem(failure) : nothing}
+    ${fresh ? html`<p><button class="fresh" @click=${load}>${fresh} new</button></p>` : nothing}
+    ${rows === null ? html`<p class="empty">Loading…</p>` : rows.length ? table() : failure ? nothing : html`<p class="empty">No runs${
+      filters().q || filters().workflow || filters().status !== "all" ? html` like that. <a href="/runs">Show all</a>` : html` yet. An agent starts them, or <code>wfc run</code>.`}</p>`}
+    ${more ? html`<p><button @click=${further}>Older runs</button></p>` : nothing}`;
+
+  const table = () => html`<div class="scroll"><table class="runs"><thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col">Waits in</th>
+    <th scope="col">Started</th><th scope="col">Last moved</th><th scope="col">Took</th></tr></thead><tbody>${rows.map(row)}</tbody></table></div>`;
+
+  const row = (run) => {
+    const isOver = ["completed", "failed", "cancelled"].includes(run.status);
+    return html`<tr data-row data-run=${run.workflow_id}>
+      <td><a href="/runs/${run.workflow_id}"><strong>${run.workflow}</strong> <code>${short(run.workflow_id)}</code></a></td>
+      <td>${chip(run.status)}${run.overdue_seconds ? html` <span class="tag is-late">overdue</span>` : nothing}</td>
+      <td>${text((run.pending || []).join(", "))}</td><td>${when(run.started)}</td><td>${when(run.updated)}</td>
+      <td class="right">${isOver ? seconds(between(run.started, run.updated)) : nothing}</td></tr>`;
+  };
+
+  titled("Runs · wfc");
+  load();
+  return { changed, moved: load, close: () => { isGone = true; } };
+}

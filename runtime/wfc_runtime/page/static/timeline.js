@@ -1,0 +1,68 @@
+// One bar per visit of a step. Long stretches in which nothing began or ended are folded to a fixed width.
+
+import { between, html, nothing, seconds, text } from "./page.js";
+import { svg } from "./vendor/lit-html.js";
+
+const WIDTH = 1000;
+const FOLD = 44;
+const WHO = { person: "a person", agent: "the agent", server: "a server", time: "time", children: "child runs" };
+
+// A scale from moments to x, with the stretches that it folds.
+export function scaleOf(bars, now) {
+  const points = [...new Set(bars.flatMap((bar) => [Date.parse(bar.began), bar.ended ? Date.parse(bar.ended) : now]))].sort((a, b) => a - b);
+  const gaps = points.slice(1).map((point, number) => point - points[number]);
+  const ordered = [...gaps].sort((a, b) => a - b);
+  const usual = ordered.length ? ordered[Math.floor(ordered.length / 2)] : 0;
+  const isLong = (gap) => ordered.length > 2 && gap > Math.max(60000, usual * 12);
+  const folded = gaps.filter(isLong).length;
+  const plain = gaps.filter((gap) => !isLong(gap)).reduce((sum, gap) => sum + gap, 0);
+  const unit = plain ? (WIDTH - folded * FOLD) / plain : 0;
+  const places = new Map();
+  const folds = [];
+  let x = 0;
+  points.forEach((point, number) => {
+    places.set(point, x);
+    const gap = gaps[number];
+    if (gap === undefined) return;
+    const width = isLong(gap) ? FOLD : plain ? gap * unit : WIDTH / Math.max(1, gaps.length);
+    if (isLong(gap)) folds.push({ x, label: seconds(gap / 1000) });
+    x += width;
+  });
+  return { at: (moment) => places.get(moment) ?? 0, folds, end: x || WIDTH };
+}
+
+export function timeline(visits, { step, names, select, now, count, choose, more, earlier }) {
+  if (!visits) return html`<p class="empty">Loading…</p>`;
+  const shown = count ? visits.slice(-count) : visits;
+  if (!shown.length) return html`<p class="empty">No step has taken time yet.</p>`;
+  const scale = scaleOf(shown, now);
+  return html`<div class="bar-tools"><label>Show <select @change=${(event) => choose(Number(event.target.value))}>
+      ${[[10, "last 10 visits"], [50, "last 50 visits"], [0, "all that are loaded"]].map(([value, name]) => html`<option value=${value} ?selected=${value === count}>${name}</option>`)}</select></label>
+    <span class="keys"><i class="key is-agent"></i>agent <i class="key is-person"></i>person <i class="key is-time"></i>time <i class="key is-children"></i>children <i class="key is-server"></i>server</span></div>
+    <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When</th><th scope="col">Took</th><th scope="col">Ended by</th></tr></thead>
+    <tbody>${shown.map((bar) => row(bar, scale, { step, names, select, now }))}</tbody></table></div>
+    ${more ? html`<p><button @click=${earlier}>Earlier visits</button></p>` : nothing}`;
+}
+
+function row(bar, scale, { step, select, now }) {
+  const from = scale.at(Date.parse(bar.began));
+  const to = bar.ended ? scale.at(Date.parse(bar.ended)) : scale.at(now);
+  const took = bar.ended ? bar.seconds : between(bar.began, new Date(now).toISOString());
+  const isLate = bar.overdue && Date.parse(bar.overdue) < now;
+  const words = `${bar.step_id}: waited for ${WHO[bar.waits_for]}, ${seconds(took)}${bar.ended ? "" : ", not over"}`;
+  return html`<tr class=${bar.state === step ? "chosen" : ""}>
+    <th scope="row"><button class="link" @click=${() => select(bar.state)}>${text(bar.step_id)}</button> <small>${bar.type}</small></th>
+    <td class="wide"><svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" role="img" aria-label=${words}>
+      ${scale.folds.map((fold) => svg`<rect class="fold" x=${fold.x} y="0" width=${FOLD} height="16"/>`)}
+      <rect class="track is-${bar.waits_for} ${bar.outcome === "failed" || bar.outcome === "retried" ? "is-bad" : ""} ${bar.ended ? "" : "is-open"}"
+        x=${from} y="3" width=${Math.max(3, to - from)} height="10" rx="2"/></svg>
+      ${scale.folds.length ? html`<span class="folds" aria-hidden="true">${nothing}</span>` : nothing}</td>
+    <td class="right">${seconds(took)}${bar.ended ? nothing : "…"}</td>
+    <td>${bar.outcome === "failed" || bar.outcome === "retried" ? html`<strong class="bad">✕ ${bar.outcome}</strong> ` : bar.outcome === "cancelled" ? "cancelled" : nothing}
+      ${isLate ? html`<span class="tag is-late">overdue</span> ` : nothing}${bar.by ? text(bar.by) : bar.ended ? nothing : html`<em>waits for ${WHO[bar.waits_for]}</em>`}</td></tr>`;
+}
+
+export const foldWords = (visits, now) => {
+  const { folds } = scaleOf(visits, now);
+  return folds.length ? `Idle stretches are folded: ${folds.map((fold) => fold.label).join(", ")}.` : "";
+};

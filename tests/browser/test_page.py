@@ -1,0 +1,242 @@
+"""The page in a browser: gates are answered, changes are seen, and hostile text stays text."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opened
+from tests.page.support import Page, serving
+from tests.runtime.support import OK, Box, steps
+from tests.support import wait_until
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"> <b>bold</b> \u202egnp.exe ${7*7} {{ 7*7 }} </script>"
+)
+
+
+def waiting(project: Box) -> str:
+    """A run that another process has started, and that asks."""
+    run = str(project.service.start("asks", actor="an agent")["workflow_id"])
+    project.service.submit(run, "build", OK)
+    return run
+
+
+def test_a_gate_answered_on_the_page_moves_a_run_of_another_process(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    run = waiting(project)
+    tab = open_tab(served)
+    tab.get_by_label("Your name").fill("Ada")
+    tab.get_by_label("Your name").blur()
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+    expect(tab).to_have_title("(1) Inbox · wfc")
+    tab.get_by_role("button", name="Yes").click()
+    expect(tab.locator(".message", has_text="Under which name?")).to_be_visible()
+    tab.get_by_label("Your answer", exact=True).fill("Ada's release")
+    tab.get_by_role("button", name="Submit").click()
+    wait_until(lambda: project.service.status(run)["status"] == "completed")
+    assert project.service.status(run)["result"] == {"go": True, "name": "Ada's release"}
+    events = project.service.history(run)["events"]
+    assert [one["actor"] for one in events if one.get("step_id") == "agree"] == ["person:Ada, page"]
+
+
+def test_what_happens_elsewhere_is_seen_without_a_reload(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    tab = open_tab(served)
+    expect(tab.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+    run = waiting(project)
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+    tab.goto(f"{served.address}/runs/{run}")
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "agree")
+    project.service.submit(run, "agree", {"confirmed": False})
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+    project.service.submit(run, "label", {"input": "x"})
+    expect(tab.get_by_role("heading", name="Result")).to_be_visible()
+    expect(tab.locator(".wire.taken")).to_have_count(5)
+
+
+def test_of_two_pages_that_answer_at_once_one_wins_and_the_other_is_told(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    run = waiting(project)
+    first, second = open_tab(served, f"/runs/{run}"), open_tab(served, f"/runs/{run}")
+    for tab in (first, second):
+        expect(tab.get_by_role("button", name="No", exact=True)).to_be_visible()
+    # The second page does not hear of the first answer before it gives its own.
+    second.route("**/api/runs/*", lambda route: route.abort())
+    first.get_by_role("button", name="Yes").click()
+    wait_until(lambda: "label" in str(project.service.status(run)["action"]["step_id"]))
+    status, reply = served.post(
+        f"/api/runs/{run}/answer", {"step_id": "agree", "shown": "0" * 32, "result": {"confirmed": False}}
+    )
+    assert (status, reply["error"]["code"]) == (409, "answered")
+    second.unroute("**/api/runs/*")
+    assert project.service.history(run)["events"][2]["result"] == {"confirmed": True}
+    open_tab.said.clear()  # type: ignore[attr-defined]  # of the requests that this test has cut off
+
+
+def test_a_draft_survives_an_update_and_a_reload(project: Box, served: Page, open_tab: Opened) -> None:
+    run = waiting(project)
+    project.service.submit(run, "agree", {"confirmed": True})
+    tab = open_tab(served)
+    tab.get_by_label("Your answer", exact=True).fill("half a thou")
+    other = waiting(project)
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+    expect(tab.get_by_label("Your answer", exact=True)).to_have_value("half a thou")
+    tab.reload()
+    expect(tab.get_by_label("Your answer", exact=True)).to_have_value("half a thou")
+    assert (
+        project.service.status(run)["status"] == project.service.status(other)["status"] == "pending_action"
+    )
+
+
+def test_a_page_goes_on_when_its_server_was_killed_and_is_back(project: Box, open_tab: Opened) -> None:
+    run = waiting(project)
+    with serving(project.root, serve=True, forked=False) as first:
+        tab = open_tab(first, f"/runs/{run}")
+        expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+        os.kill(first.process.pid, signal.SIGKILL)
+        first.process.wait()
+        expect(tab.get_by_role("img", name="not live since")).to_be_visible()
+    with serving(project.root, serve=True, port=first.port):
+        expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+        tab.get_by_role("button", name="Yes").click()
+        expect(tab.locator(".message", has_text="Under which name?")).to_be_visible()
+        tab.close()
+    open_tab.said.clear()  # type: ignore[attr-defined]  # the browser reports each failed request
+
+
+def test_eight_tabs_are_live_at_the_same_time(project: Box, served: Page, open_tab: Opened) -> None:
+    first = open_tab(served)
+    tabs = [first, *(open_tab(served, "/", first.context) for _ in range(7))]
+    for tab in tabs:
+        expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+    waiting(project)
+    for tab in tabs:
+        expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+
+
+def test_hostile_text_stays_text_in_every_view(project: Box, open_tab: Opened) -> None:
+    hostile = steps(
+        "{id: look, type: shell, command: 'echo {{ inputs.text | shquote }}', output_to: out}",
+        "{id: ask, type: prompt, prompt_type: choice, needs_state: [out], message: '{{ inputs.text }}',"
+        " options: ['{{ inputs.text }}', no], output_to: said}",
+        "{id: bad, type: set_state, needs_state: [said],"
+        " updates: {n: '{{ 1 // (state.said.selected | length * 0) }}'}}",
+        name="hostile",
+        head="inputs:\n  text: {type: string, required: true}",
+    )
+    service = project.compile(hostile).service
+    run = service.start("hostile", {"text": HOSTILE + "x" * 50_000}, actor=HOSTILE)["workflow_id"]
+    service.submit(run, "look", {**OK, "stdout": HOSTILE * 3}, actor=HOSTILE)
+    with serving(project.root) as served:
+        tab = open_tab(served)
+        expect(tab.get_by_text("<b>bold</b>").first).to_be_visible()
+        tab.get_by_label("<b>bold</b>").first.check()
+        tab.get_by_role("button", name="Submit").click()
+        wait_until(lambda: service.status(run)["status"] == "failed")
+        for view in ("timeline", "history", "state", "source"):
+            tab.goto(f"{served.address}/runs/{run}/{view}")
+            expect(tab.get_by_role("heading", name="Failed", exact=True)).to_be_visible()
+        expect(tab.locator("mark")).to_be_visible()
+        tab.goto(f"{served.address}/runs/{run}/history")
+        tab.locator(".events summary").first.click()
+        assert tab.locator("img[src='x'], main b").count() == 0
+        assert "owned" not in tab.title()
+        assert "\u202e" not in tab.locator("main").inner_text()
+        for path in ("/runs", "/workflows/hostile"):
+            tab.goto(f"{served.address}{path}")
+            expect(tab.get_by_role("heading", level=1)).to_be_visible()
+            assert tab.locator("img[src='x'], main b").count() == 0
+        tab.close()
+
+
+def test_the_slider_shows_the_run_as_it_was(project: Box, served: Page, open_tab: Opened) -> None:
+    run = waiting(project)
+    project.service.submit(run, "agree", {"confirmed": True})
+    tab = open_tab(served, f"/runs/{run}/state")
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+    tab.get_by_role("slider").focus()
+    tab.keyboard.press("ArrowLeft")
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "agree")
+    expect(tab).to_have_url(f"{served.address}/runs/{run}/state?at=2")
+    expect(tab.locator(".fields tr.wrote")).to_contain_text("built")
+    expect(tab.get_by_text("As of event 2 of 3.")).to_be_visible()
+    tab.get_by_role("link", name="Back to now").click()
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+
+
+def test_a_step_that_is_chosen_is_chosen_everywhere(project: Box, served: Page, open_tab: Opened) -> None:
+    run = waiting(project)
+    tab = open_tab(served, f"/runs/{run}")
+    tab.locator(".node[data-state=build]").click()
+    expect(tab).to_have_url(f"{served.address}/runs/{run}?step=build")
+    expect(tab.locator(".timeline tr.chosen")).to_contain_text("build")
+    tab.get_by_role("link", name="history").click()
+    expect(tab.locator(".events li.chosen")).to_contain_text("build")
+
+
+def test_a_run_is_cancelled_with_a_reason_and_the_refusal_of_a_second_time_is_shown(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    run = waiting(project)
+    tab = open_tab(served, f"/runs/{run}")
+    tab.get_by_role("button", name="Cancel…").click()
+    tab.get_by_label("Reason").fill("not today")
+    tab.get_by_role("button", name="Cancel the run").click()
+    expect(tab.get_by_role("heading", name="Cancelled", exact=True)).to_be_visible()
+    assert project.service.status(run)["reason"] == "not today"
+    expect(tab.get_by_role("button", name="Cancel…")).to_have_count(0)
+
+
+def test_a_read_only_page_has_no_buttons_that_change_anything(project: Box, open_tab: Opened) -> None:
+    run = waiting(project)
+    with serving(project.root, "--read-only") as served:
+        tab = open_tab(served)
+        expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+        expect(tab.get_by_role("button", name="Yes")).to_have_count(0)
+        tab.goto(f"{served.address}/runs/{run}")
+        expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+        expect(tab.get_by_text("read-only")).to_be_visible()
+        expect(tab.get_by_role("button", name="Cancel…")).to_have_count(0)
+        tab.close()
+
+
+def test_a_link_opens_the_page_once_and_the_key_leaves_the_address(
+    browser: Any, project: Box, open_tab: Opened
+) -> None:
+    with serving(project.root) as served:
+        status, reply = served.post("/api/session", {"key": served.link})
+        assert (status, reply["error"]["code"]) == (401, "link_used")
+        context = browser.new_context()
+        tab = context.new_page()
+        tab.goto(f"{served.address}/#key={served.link}")
+        expect(tab.get_by_text("This page needs a new link")).to_be_visible()
+        assert "#key" not in tab.url
+        context.close()
+
+
+def test_keys_move_between_places_and_rows_but_never_answer(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    run = waiting(project)
+    tab = open_tab(served)
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+    for key in ("y", "n", "Enter", "Space"):
+        tab.keyboard.press(key)
+    assert project.service.status(run)["action"]["step_id"] == "agree"
+    tab.keyboard.press("g")
+    tab.keyboard.press("r")
+    expect(tab.get_by_role("heading", name="Runs", level=1)).to_be_visible()
+    expect(tab.locator("tr[data-row]")).to_have_count(1)
+    tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(f"{served.address}/runs/{run}")
+    tab.keyboard.press("?")
+    expect(tab.get_by_role("heading", name="Keys")).to_be_visible()
