@@ -29,6 +29,7 @@ GO_ON = {
     "wfc doctor": "starts a server; tests/e2e/test_init_command runs it after `wfc init`",
     "wfc watch": "goes on until it is interrupted",
     "wfc serve": "goes on until its client leaves",
+    "wfc ui": "goes on until it is ended; tests/page runs it",
     "wfc run": "asks a person",
     "wfc worker": "needs a Temporal server",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError, RequestError
-from wfc_runtime.machine.results import problems
+from wfc_runtime.results import problems
 from wfc_runtime.service import Reply, Service, actions_of
 
 _MOST_NAME = 80
