@@ -51,8 +51,9 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert editor.open("workflows/ship.yaml", GRAPH) == []
     below = "    type: EchoBlock\n"
     assert offered(editor, "    condition: ${", below) == {"inputs", "blocks", "metadata"}
-    in_braces = {"inputs", "blocks", "metadata", "secrets", "tmp", "get", "render"}
+    in_braces = {"inputs", "blocks", "metadata", "secrets", "tmp", "get", "render", "each"}
     assert offered(editor, '    condition: "{{', below) == in_braces
+    assert offered(editor, '    description: "{{each.', below) == {"key", "value", "index"}
     assert offered(editor, '    condition: "{{not blocks.', below) == offered(
         editor, "    condition: ${blocks.", below
     )
@@ -68,7 +69,8 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert offered(editor, "    depends_on: [", below) == {"build", "note"}
     assert {"Shell", "CreateFile"} <= offered(editor, "    type: ", "  - id: note\n")
     assert offered(editor, "    ", below) == {"description", "outputs"} | {
-        *("inputs", "condition", "depends_on", "retry")
+        *("inputs", "condition", "depends_on", "retry"),
+        *("for_each", "for_each_mode", "max_parallel", "continue_on_error"),
     }
     assert {"working_dir", "timeout"} <= offered(editor, "      ", "      command: make\n")
     assert "author" in offered(editor, "", "name: ship\n")

@@ -80,3 +80,53 @@ def test_a_call_in_a_graph_that_runs_out_of_time_fails_the_run_on_every_engine(b
     reply = service.status(run)
     assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
     assert service.status(child)["status"] == "cancelled"
+
+
+EACH = """
+name: each
+description: A graph whose branches wait for each other, with a block for each of some items.
+inputs:
+  names: {type: list, default: [one, two, three]}
+blocks:
+  - {id: quick, type: Shell, inputs: {command: quick}}
+  - {id: slow, type: Shell, inputs: {command: slow}}
+  - id: b
+    type: Shell
+    for_each: "{{inputs.names}}"
+    max_parallel: 2
+    inputs: {command: "work {{each.value}} {{blocks.quick.exit_code}}"}
+    depends_on: [quick]
+  - {id: both, type: Shell, inputs: {command: both}, depends_on: [quick, slow]}
+  - {id: end, type: Shell, inputs: {command: "end {{blocks.b['2'].stdout}}"}, depends_on: [b, both]}
+outputs:
+  said: "{{blocks.end.stdout}}"
+  count: "{{blocks.b.metadata.count_succeeded}}"
+"""
+
+
+def test_a_block_for_each_item_begins_without_waiting_for_others_on_every_engine(box: Box) -> None:
+    service = box.compile(EACH).service
+    reply = service.start("each")
+    run = reply["workflow_id"]
+    assert sorted(names(reply)) == ["quick", "slow"]
+    reply = service.submit(run, "quick", done())
+    # `b` depends on `quick` only, while `slow` is still at work.
+    [each] = [one for one in reply.get("actions") or [reply["action"]] if one["step_id"] == "b"]
+    children = each["parameters"]["children"]
+    assert len(children) == 2
+    for number in range(3):
+        waiting = next(
+            one
+            for one in box.restart().status(run).get("actions") or [box.service.status(run)["action"]]
+            if one["step_id"] == "b"
+        )
+        child = next(one for one in waiting["parameters"]["children"] if one["index"] == number)
+        action = box.service.next_step(child["workflow_id"])["action"]
+        assert action["parameters"]["command"] == f"work {['one', 'two', 'three'][number]} 0"
+        box.service.submit(child["workflow_id"], "b", done(0, f"did {number}"))
+    box.service.submit(run, "slow", done())
+    box.service.submit(run, "both", done())
+    last = box.service.status(run)
+    assert last["action"]["parameters"]["command"] == "end did 2"
+    box.service.submit(run, "end", done(0, "ended"))
+    assert box.service.status(run)["result"] == {"said": "ended", "count": 3}

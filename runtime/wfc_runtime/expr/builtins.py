@@ -243,11 +243,13 @@ def is_undefined(run: Run, value: Value) -> bool:
 
 @define(TESTS, "ok", takes_undefined=True)
 def is_ok(run: Run, value: Value) -> bool:
-    """`state.build is ok`: is there a result of the step, with exit code 0 if it has an exit code?"""
+    """`state.build is ok`: is there a result of the step, with exit code 0 if it has one, and no failed child?"""
     if value is None or isinstance(value, Undefined):
         return False
     if not isinstance(value, dict):
         raise ExpressionError(f"this test is for results of steps, not {kind_of(value)}", "type")
+    if value.keys() == {"error"} or value.get("count_failed"):
+        return False
     return bool(value.get("exit_code", 0) == 0)
 
 

@@ -36,6 +36,8 @@ class Spawn(Effect):
     """Expressions for the child's inputs. None: the item itself supplies them."""
     agent: str | None = None
     sequential: bool = False
+    max_parallel: int | None = None
+    """The maximum number of children at the same time."""
     max_items: int | None = None
     timeout: Json = None
     """The timeout of a call in seconds: a number or an expression."""
@@ -116,8 +118,9 @@ class Spawn(Effect):
         """Start as many queued children as allowed; the visit ends when none is queued or running."""
         pending = run.snapshot.pending[visit]
         room = run.limits.parallel_children - sum(map(at_work, run.snapshot.pending.values()))
-        if self.sequential:
-            room = min(room, 1 - at_work(pending))
+        most = 1 if self.sequential else self.max_parallel
+        if most is not None:
+            room = min(room, most - at_work(pending))
         for index, child in enumerate(pending.children):
             if room <= 0:
                 return

@@ -51,6 +51,13 @@ def test_no_items_complete_at_once_with_an_empty_list() -> None:
     assert (run.at.status, run.at.result) == ("completed", [])
 
 
+def test_a_step_can_limit_the_children_at_work_by_itself() -> None:
+    run = Drive(foreach(", max_parallel: 2"), {"items": [1, 2, 3]})
+    assert [child.index for child in run.outcomes[-1].started] == [0, 1]
+    assert [child.index for child in run.child("each", 1, value=None).started] == [2]
+    assert run.child("each", 0, value=None).started == []
+
+
 def test_no_more_than_the_limit_are_at_work_and_the_rest_follow_in_order() -> None:
     run = Drive(foreach(), {"items": [1, 2, 3, 4]}, Limits(parallel_children=2))
     assert [child.index for child in run.outcomes[-1].started] == [0, 1]

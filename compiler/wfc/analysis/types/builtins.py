@@ -287,6 +287,8 @@ FILTERS: dict[str, Signature] = {
     "condition": _signature("text bool null", BOOL),
     "truth": _signature("", BOOL),
     "convert": _signature("", converted, "to: text"),
+    "entries": _signature("list object", LIST),
+    "keyed": _signature("list", OBJECT, "items: list"),
     "default": _signature("", defaulted, "default_value?", "boolean?"),
     "dictsort": _signature("object", pairs, "case_sensitive?", "by?: text", "reverse?"),
     "escape": _signature(_PRINTABLE, TEXT),

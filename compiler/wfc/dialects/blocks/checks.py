@@ -217,7 +217,7 @@ def texts_of(file: BlocksFile) -> Iterator[tuple[Block | None, Scalar]]:
             inputs = replace(
                 inputs, entries=[one for one in inputs.entries if not is_template_text(one, kind)]
             )
-        for node in (inputs, *(block.node.get(key) for key in ("condition", "outputs"))):
+        for node in (inputs, *(block.node.get(key) for key in ("condition", "outputs", "for_each"))):
             yield from ((block, one) for one in scalars_in(node) if isinstance(one.value, str))
     for node in (file.node.get("outputs"), file.node.get("inputs")):
         yield from ((None, one) for one in scalars_in(node) if isinstance(one.value, str))

@@ -40,11 +40,13 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Source
 
 _REFERENCE = re.compile(r"(?:\$\{\s*|\{\{-?\s*|\{\{(?:(?!\}\}).)*?(?<![\w.'\"]))((?:[\w-]+\.)*)[\w-]*$")
 _IN_BRACES = {
+    "each": "the item of a block with `for_each`",
     "secrets": "environment variables that the operator of the server grants",
     "tmp": "a folder for the files of this run",
     "get": "a key or an item, with a default: `get(inputs, 'name', '')`",
     "render": "a text rendered as a template: `render(text, {'name': value})`",
 }
+_OF_EACH = {"key": "its key, or '0', '1', ...", "value": "the item itself", "index": "its number, from 0"}
 _WAITED_FOR = re.compile(r"\bdepends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
 _BLOCK_LISTED = re.compile(r"^\s*-\s*[\w-]*$")
 _BLOCK_TYPE = re.compile(r"(?:^\s*(?:- )?|[{,]\s*)type:\s*\w*$")
@@ -83,6 +85,8 @@ def _after(file: BlocksFile, path: list[str]) -> Iterator[Suggestion]:
         case ["inputs"]:
             for name, declared in (file.inputs or {}).items():
                 yield Suggestion(name, "input", text_of(declared.type), text_of(declared.description))
+        case ["each"]:
+            yield from (Suggestion(name, "property", doc) for name, doc in _OF_EACH.items())
         case ["metadata"]:
             yield from (Suggestion(name, "property") for name in OF_WORKFLOW)
         case ["blocks"]:

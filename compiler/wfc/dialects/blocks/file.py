@@ -9,6 +9,7 @@ from wfc.language.fields import (
     ANYTHING,
     BINDINGS,
     BOOLEAN,
+    COUNT,
     ID,
     NAME,
     WORD,
@@ -212,6 +213,20 @@ class Block(Shape):
     outputs = Field(
         MapOf(Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of name to output"),
         "Files that the block writes, by name.",
+    )
+    for_each = Field(
+        ANYTHING,
+        "A list or an object: the block runs once per item, with `each.key`, `each.value` and `each.index`.",
+        example="{{inputs.files}}",
+    )
+    for_each_mode = Field(
+        OneOf(("parallel", "sequential")), "Whether the items run at the same time.", default="parallel"
+    )
+    max_parallel = Field(COUNT, "The maximum number of items at the same time.", example=4)
+    continue_on_error = Field(
+        BOOLEAN,
+        "Whether the items after one that failed still run, in the mode `sequential`; no effect elsewhere.",
+        default=False,
     )
     retry = Field(
         Nested(lambda: Retry, "a mapping with `max_attempts`"),

@@ -53,12 +53,18 @@ class BlockNode:
         return self.condition is not None or (given is not None and given.node.value is False)
 
     @property
+    def is_repeated(self) -> bool:
+        """Whether it runs once per item of a list or an object."""
+        return self.block.node.entry("for_each") is not None and self.kind is not None
+
+    @property
     def can_fail(self) -> bool:
-        return self.kind is None or self.kind.can_fail
+        return self.kind is None or self.kind.can_fail or self.is_repeated
 
     @property
     def can_crash(self) -> bool:
-        return self.kind is None or self.kind.can_crash
+        # A crash of one item is data.
+        return self.kind is None or (self.kind.can_crash and not self.is_repeated)
 
 
 def waits_of(block: Block) -> Iterator[Wait]:

@@ -15,9 +15,10 @@ _MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
 (WF011), a called workflow may be in a folder that only the server knows (WF111), and the language cannot quote or
 restrict a value (WF501, WF502, WF509)."""
 
-_SILENT = frozenset({"WF211", "WF304", "WF305", "WF306", "WF412"})
+_SILENT = frozenset({"WF211", "WF304", "WF305", "WF306", "WF412", "WF602"})
 """Rules that do not apply: a read of a block that may not have run has a default (WF211, WF304, WF305), and every
-block keeps its result, whether it is read or not (WF306). What a block retries is its own matter (WF412)."""
+block keeps its result, whether it is read or not (WF306). What a block retries is its own matter (WF412), and
+a `for_each` has no limit of items (WF602)."""
 
 _BY_ENVIRONMENT = 'pass it in `env`, and write "$NAME" in the command'
 _ADVICE = {

@@ -85,11 +85,11 @@ class Reports:
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
         """Report a read of a block that is not waited for: it may not have run yet, or may be running."""
         names, graph = reference.names, site.world.graph
-        if site.node is None or len(names) < 3 or names[0] != "blocks" or names[1] not in graph.nodes:
+        if site.node is None or len(names) < 2 or names[0] != "blocks" or names[1] not in graph.nodes:
             return
         other = graph.nodes[names[1]]
         waited_for = {wait.block for wait in site.node.waits}
-        if names[2] == "inputs" or other.name in waited_for or graph.is_upstream(other.name, site.node):
+        if names[2:3] == ("inputs",) or other.name in waited_for or graph.is_upstream(other.name, site.node):
             return
         part = reference.parts[1]
         by_chance = other.wave < site.node.wave and other is not site.node

@@ -35,6 +35,9 @@ _FACTS = (
     *(*STATES, "operation_succeeded", "wave", "execution_order", "execution_time_ms", "started_at"),
     *("completed_at", "message", "error"),
 )
+COUNTS = ("count", "count_succeeded", "count_failed", "count_skipped")
+"""The numbers of items of a block with `for_each`."""
+_OF_ITEM = ("outputs", "metadata", "error", "succeeded", "failed", "skipped", "status")
 _UNTIMED = ("set_state", "call", "prompt", "delegate")
 """Steps without times in their results. Where a file reads these times, extra steps record them."""
 
@@ -114,6 +117,8 @@ class Results:
     """The state fields that expressions here read."""
     keeps_secrets: bool = True
     """Whether a secret may be used: not in a condition, which the run itself evaluates."""
+    moved: dict[str, Expr] | None = None
+    """In a block with `for_each`: the values that each item gets, by name. Its run has no other access to them."""
     bare: bool = False
     """Whether a result that may be missing gets no default, because the expression around it supplies one."""
 
@@ -311,13 +316,22 @@ class Site(Results):
         match root.name:
             case "tmp" if not rest:
                 return literal(SCRATCH, root.start, root.end)
+            case "each" if len(rest) > 0 and self.moved is not None:
+                return self._each(rest)
+            case "each":
+                raise UnresolvedError(
+                    "WF202",
+                    "`each` is known only in the inputs of a block with `for_each`",
+                    root.start,
+                    root.end,
+                )
             case "secrets" if len(rest) == 1:
                 return self._secret(rest[0])
             case "inputs" if rest:
                 return self._input(reference)
             case "metadata" if rest:
                 return self._metadata(rest[0])
-            case "blocks" if len(rest) > 1 or (rest and rest[0].name not in self.world.graph.nodes):
+            case "blocks" if len(rest) > 1 or (rest and self._may_stand_alone(rest[0].name)):
                 return self._block(reference, rest[0], rest[1:])
         raise self._nothing(reference)
 
@@ -341,6 +355,19 @@ class Site(Results):
         return UnresolvedError("WF202", f"unknown reference `{root.name}`", root.start, root.end, help_)
 
     # -- inputs, secrets and metadata ------------------------------------------
+
+    def _each(self, parts: list[Part]) -> Expr:
+        first, *rest = parts
+        kinds = {"key": "str", "index": "int", "value": "any"}
+        if first.name not in kinds:
+            message = f"`each` has no `{first.name}`"
+            raise UnresolvedError("WF206", message, first.start, first.end, did_you_mean(first.name, kinds))
+        return _further(Expr((Piece(f"item.{first.name}", first.start, first.end),), kinds[first.name]), rest)
+
+    def _may_stand_alone(self, name: str) -> bool:
+        """Whether more than the name of the block is in the expression around it, or the name is wrong."""
+        node = self.world.graph.nodes.get(name)
+        return node is None or (node.is_repeated and self.world.notation is not DOLLAR)
 
     def _secret(self, part: Part) -> Expr:
         kind = self.node.kind if self.node else None
@@ -389,6 +416,8 @@ class Site(Results):
             )
         if node.kind is None:  # The type is unknown, and so are its outputs. WF007 reports it.
             return Expr((Piece("none", reference.start, reference.end),))
+        if node.is_repeated:
+            return self._repeated(node, name, rest)
         first, *others = rest
         if first.name == "outputs" and others:
             return self._output(node, name, others[0], others[1:])
@@ -407,6 +436,26 @@ class Site(Results):
         if first.name in STATES and not others:
             return self.fact(node, name, first)
         return self._output(node, name, first, others)
+
+    def _repeated(self, node: BlockNode, at: Part, rest: list[Part]) -> Expr:
+        """What a block with `for_each` says of itself, or the result of one item by its key."""
+        if not rest:
+            return self._of(node, at, ".results", at.end, at.end, "dict")
+        first, *others = rest
+        if first.name in STATES and not others:
+            return self.fact(node, at, first)
+        if first.name == "metadata" and others:
+            [part, *_] = others
+            if part.name == "mode":
+                return literal(str(node.block.setting("for_each_mode")), part.start, part.end)
+            if part.name in COUNTS:
+                return self._part(node, at, part.name, part, "int")
+            return self.fact(node, at, part)
+        found = self._of(node, at, f".results[{first.name!r}]", first.start, first.end)
+        if others and others[0].name not in _OF_ITEM:
+            found = extended(found, "outputs", others[0].start, others[0].start)
+        found = _further(found, others)
+        return found if self.bare or self.has_run(node) else piped(found, "default(none)", "any")
 
     def _meant(self, name: str) -> str:
         """Help for an unknown block. A hyphen in an expression subtracts."""

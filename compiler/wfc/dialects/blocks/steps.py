@@ -31,19 +31,22 @@ from wfc.dialects.blocks.expressions import (
     piped,
 )
 from wfc.dialects.blocks.file import VALUE_TYPES, Block
-from wfc.dialects.blocks.graph import BlockNode
+from wfc.dialects.blocks.graph import BlockNode, field_name
 from wfc.dialects.blocks.kinds import Kind, Mode, is_template_text, scalars_in
 from wfc.dialects.blocks.notation import BRACES, DOLLAR, Hole, Notation
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import Site, UnresolvedError, World
 from wfc.findings import Severity
-from wfc.struct import replace
+from wfc.struct import replace, struct
 from wfc.template import Template
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 
 # Texts with references as templates of the core.
 
 _OPENS = re.compile(r"\{[{%#]|\{$")
+_NOT_NAME = re.compile(r"\W")
+GIVEN = "given"
+"""The input of a run for one item that has all values of its block."""
 _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")
 
 
@@ -95,6 +98,24 @@ class Texts:
             return _lone(node, value, mode)
         return translated(node, list(_pieces(node.text, found)))
 
+    def _moved(self, hole_: Hole, value: Expr) -> Expr:
+        """In a block with `for_each`, a value is computed where the items are, and each run gets it as an input.
+
+        A secret is not a value yet: its placeholder is made where it is used.
+        """
+        moved = self.site.moved
+        if moved is None or value.is_constant or any("secret(" in piece.text for piece in value.pieces):
+            return value
+        text = "".join(piece.text for piece in value.pieces)
+        words = hole_.references[0].names if hole_.references else ("value",)
+        base = name = _NOT_NAME.sub("_", "_".join(words))
+        number = 1
+        while name in moved and "".join(piece.text for piece in moved[name].pieces) != text:
+            number += 1
+            name = f"{base}_{number}"
+        moved[name] = value
+        return Expr((Piece(f"inputs.{GIVEN}.{name}", value.start, value.end),), value.type)
+
     def _with_statements(self, node: Scalar, template: Template) -> Scalar:
         """A text that is a template as a whole."""
         whole = Piece(node.text, 0, len(node.text))
@@ -107,6 +128,11 @@ class Texts:
             self._report(error, node)
             return literal_text(node)
         self.site.reads |= dict.fromkeys(sorted(reads))
+        if self.site.moved is not None:
+            message = (
+                "`{% %}` can't be used in a block with `for_each`: compute the value in a block before it"
+            )
+            self._report(UnresolvedError("WF202", message, 0, len(node.text)), node)
         return translated(node, pieces)
 
     def prefixed(self, prefix: str, node: Scalar) -> Scalar:
@@ -122,7 +148,7 @@ class Texts:
                 [*references_] = hole_.references
                 value = expression(hole_, self.site) if hole_.template else self.site.resolve(*references_)
                 self.site.reads |= dict.fromkeys(sorted(value.reads))
-                found.append((hole_, value))
+                found.append((hole_, self._moved(hole_, value)))
             except UnresolvedError as error:
                 self._report(error, node)
         for left in _NEARLY.finditer(node.text) if notation is DOLLAR else ():
@@ -354,6 +380,32 @@ def _needs_state(fields: Iterable[str], at: Span) -> list[Entry]:
     return [Entry(made("needs_state", at), Sequence(at, names))] if names else []
 
 
+_RESULT, _GO = "result", "go"
+_GOES_ON = "{{ previous | select('ok') | list | length == previous | length }}"
+
+
+@struct(frozen=True)
+class _Repeat:
+    """The state fields of a block with `for_each`, and the template of its items with the fields that it reads."""
+
+    entries: str
+    each: str
+    items: Scalar
+    reads: tuple[str, ...]
+
+
+def _computed(value: Expr, at: Span) -> Scalar:
+    return made("".join(piece.text for piece in hole(value)), at)
+
+
+def _node_of(value: Node | str, at: Span) -> Node:
+    return made(value, at) if isinstance(value, str) else value
+
+
+def _record(at: Span, **values: str) -> Mapping:
+    return Mapping(at, [Entry(made(name, at), made(value, at)) for name, value in values.items()])
+
+
 class Steps:
     """Translates blocks to steps."""
 
@@ -363,11 +415,16 @@ class Steps:
         self._skipping = Skipping(world, reports)
         self.reads: set[str] = set()
         """The state fields that any of the steps reads."""
+        self.inner: dict[BlockNode, Mapping] = {}
+        """The step for one item, of each block with `for_each`."""
+        self._repeats: dict[BlockNode, _Repeat] = {}
         self._whens: dict[BlockNode, tuple[Scalar | None, tuple[str, ...], tuple[str, ...]]] = {}
         """Of each block: when it runs, the fields that this reads, and the fields that the block itself reads."""
         world.inline = self._inlined
 
     def step(self, node: BlockNode) -> Mapping:
+        if node.is_repeated:
+            return self._foreach(node)
         block, at = node.block, node.block.span
         inside = site_of(node, self._world)
         when = self._skipping.when(node, inside)
@@ -385,6 +442,103 @@ class Steps:
         if when is not None:
             entries.append(Entry(made("when", at), when))
         return Mapping(block.node.span, [*entries, *fields, *self._retry(node), *_failure(node)])
+
+    # -- `for_each` ------------------------------------------------------------
+
+    def _foreach(self, node: BlockNode) -> Mapping:
+        """A foreach over the entries of the list or object. The work for one item is a task of the block's name."""
+        block, at = node.block, node.block.span
+        site = site_of(node, self._world)
+        when = self._skipping.when(node, site)
+        asked, site.reads = site.reads, {}
+        items = self._items(node, site)
+        reads_of_items, site.reads = tuple(site.reads), {}
+        site.moved = {}
+        fields = list(self._fields(node, site))
+        each, entries = (field_name(f"{node.name}_{word}", self._world.taken) for word in ("each", "items"))
+        self._repeats[node] = _Repeat(entries, each, items, reads_of_items)
+        self.inner[node] = self._task(node, fields)
+        self._whens[node] = (when, tuple(asked), (entries, *site.reads))
+        self.reads |= {*asked, *reads_of_items, *site.reads}
+        given = Mapping(
+            at, [Entry(made(name, at), _computed(value, at)) for name, value in site.moved.items()]
+        )
+        if self._stops(node):
+            given.entries.append(Entry(made(_GO, at), made(_GOES_ON, at)))
+        step: dict[str, Node | str] = {
+            "id": block.id.node if block.id else made("", at),
+            "type": "foreach",
+            "items": f"{{{{ state.{entries} }}}}",
+            "task": node.name,
+            "with": Mapping(at, [Entry(made(GIVEN, at), given)]),
+            "on_error": "continue",
+            "output_to": each,
+        }
+        entries_ = [Entry(made(key, at), _node_of(value, at)) for key, value in step.items()]
+        if self._is_sequential(node):
+            entries_.append(Entry(made("sequential", at), made(True, at)))
+        elif block.max_parallel:
+            entries_.append(Entry(made("max_parallel", at), block.max_parallel.node))
+        entries_[2:2] = _needs_state(dict.fromkeys((*asked, entries, *site.reads)), at)
+        if when is not None:
+            entries_.insert(2, Entry(made("when", at), when))
+        return Mapping(block.node.span, entries_)
+
+    def _is_sequential(self, node: BlockNode) -> bool:
+        return str(node.block.setting("for_each_mode")) == "sequential"
+
+    def _stops(self, node: BlockNode) -> bool:
+        """Whether no further item begins after one that has failed."""
+        return self._is_sequential(node) and not node.block.setting("continue_on_error")
+
+    def _items(self, node: BlockNode, site: Site) -> Scalar:
+        found = node.block.node.get("for_each")
+        assert found is not None
+        for scalar in scalars_in(found):
+            for reference in self._world.notation.references(scalar.text):
+                self._reports.unordered(reference, scalar, site)
+        try:
+            value = self._as_expression(found, self._texts(site), 0, 0)
+        except UnresolvedError as error:
+            self._reports.add(error.code, found.span, error.message, error.help, step=node.name)
+            value = literal([], 0, 0)
+        text = "".join(piece.text for piece in hole(piped(value, "entries", "list")))
+        return made(text, found.span)
+
+    def _task(self, node: BlockNode, fields: list[Entry]) -> Mapping:
+        """The step for one item."""
+        block, at = node.block, node.block.span
+        assert node.kind is not None
+        entries = [
+            Entry(made("id", at), block.id.node if block.id else made("", at)),
+            Entry(made("type", at), made(node.kind.step, block.value_span("type"))),
+        ]
+        if self._stops(node):
+            entries.append(Entry(made("when", at), made(f"{{{{ inputs.{GIVEN}.{_GO} }}}}", at)))
+        entries += [*fields, *self._retry(node), Entry(made("output_to", at), made(_RESULT, at))]
+        return Mapping(block.node.span, entries)
+
+    def task(self, node: BlockNode, name: str) -> Mapping:
+        """The task of a block with `for_each`. `name` is the id of the step that returns the result."""
+        at = node.block.span
+        default = " | default(none)" if self._stops(node) else ""
+        returned = _record(at, id=name, type="return", value=f"{{{{ state.{_RESULT}{default} }}}}")
+        returned.entries[2:2] = _needs_state((_RESULT,), at)
+        declared = _record(at, type="object")
+        declared.entries.append(Entry(made("required", at), made(True, at)))
+        inputs = Mapping(at, [Entry(made(GIVEN, at), declared)])
+        steps = Sequence(at, [self.inner[node], returned])
+        return Mapping(at, [Entry(made("inputs", at), inputs), Entry(made("steps", at), steps)])
+
+    def around(self, node: BlockNode, step: Mapping, before: str, after: str) -> list[Node]:
+        """The step of a block with `for_each`, after one that lists the items and before one that sorts the results."""
+        at, repeat = node.block.span, self._repeats[node]
+        first = self._noting(node, before, Entry(made(repeat.entries, at), repeat.items))
+        first.entries[2:2] = _needs_state(repeat.reads, at)
+        text = f"{{{{ state.{repeat.each} | keyed(state.{repeat.entries}) }}}}"
+        last = self._noting(node, after, Entry(made(node.field, at), made(text, at)))
+        last.entries[2:2] = _needs_state((repeat.each, repeat.entries), at)
+        return [first, step, last]
 
     def _retry(self, node: BlockNode) -> Iterator[Entry]:
         entry = node.block.node.entry("retry")

@@ -182,18 +182,19 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     # A result that nothing reads is not kept: it would only make the state larger.
     used = outputs.site.reads.keys() | making.reads
     for node, step in made_of.items():
-        if node.field in used and node.kind and node.kind.step != "set_state":
+        inner = making.inner.get(node, step)
+        if node.field in used and node.kind and node.kind.step != "set_state" and not node.is_repeated:
             at = node.block.span
             step.entries.append(Entry(made("output_to", at), made(node.field, at)))
         if world.secrets and node.kind and node.kind.is_served:
             # Every block lists all secrets, since each may read back what another one has written.
             at = node.block.span
             listed: list[SourceNode] = [made(name, at) for name in world.secrets]
-            step.entries.append(Entry(made("secrets", at), Sequence(at, listed)))
+            inner.entries.append(Entry(made("secrets", at), Sequence(at, listed)))
         if node.name in world.asked:
             at = node.block.span
             wanted: list[SourceNode] = [made(name, at) for name in world.asked[node.name]]
-            step.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
+            inner.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
     noted = {node: _noted(node, step, making, world, names) for node, step in made_of.items()}
     steps: list[SourceNode] = []
     parts: dict[str, int] = {}
@@ -204,7 +205,8 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
             steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
     steps.append(last)
     first = [_note(file, world.facts, names)] if world.facts else []
-    root = _workflow(file, graph, [*first, *steps], notation)
+    tasks = {node.name: making.task(node, names.free(f"{node.name}-return")) for node in making.inner}
+    root = _workflow(file, graph, [*first, *steps], notation, tasks)
     return Translation(root, graph, parts, frozenset(world.inputs), names.added, world)
 
 
@@ -264,6 +266,8 @@ def _condition(block: Block, name: str, notation: Notation, reports: Reports) ->
 def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
     """The step of a block, with extra steps around it that record its attempt and times if something reads them."""
     steps: list[SourceNode] = [step]
+    if node.is_repeated:
+        steps = making.around(node, step, names.part("items", node), names.part("results", node))
     if node.name in world.tried:
         steps.insert(0, making.mark(node, names.part("tried", node), world.tried[node.name]))
     if node.name in world.times:
@@ -294,7 +298,13 @@ def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
     return _mapping(at, id=names.own("begin"), type="set_state", updates=Mapping(at, updates))
 
 
-def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode], notation: Notation) -> Mapping:
+def _workflow(
+    file: BlocksFile,
+    graph: Graph,
+    steps: list[SourceNode],
+    notation: Notation,
+    tasks: dict[str, Mapping],
+) -> Mapping:
     at = file.span
     entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
     if file.version is None:
@@ -314,6 +324,9 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode], notation:
             if entry.key.text in file.inputs
         ]
         entries.append(Entry(made("inputs", at), Mapping(node.span, inputs)))
+    if tasks:
+        named = [Entry(made(name, at), task) for name, task in tasks.items()]
+        entries.append(Entry(made("tasks", at), Mapping(at, named)))
     return Mapping(file.node.span, [*entries, Entry(made("steps", at), Sequence(at, steps))])
 
 

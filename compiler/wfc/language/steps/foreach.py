@@ -14,7 +14,8 @@ from wfc.language.types import Type
 class Foreach(Keeping, Waiting, Retried):
     """Run a task once per item, each time as a child run.
 
-    Children run in parallel, or one after the other with `sequential: true`; then `previous` has the results so far.
+    Children run in parallel, at most `max_parallel` at the same time, or one after the other with `sequential: true`;
+    then `previous` has the results so far.
     Without `agent` the main agent executes them; `@task` gives each to a sub-agent that follows the task's steps;
     `@name` gives the whole task to the named agent as one brief. The result is the list of the return values, in the
     order of the items. If a child fails, the others still run to their end, and then the step fails; with
@@ -45,6 +46,7 @@ class Foreach(Keeping, Waiting, Retried):
     agent = Field(OPTIONAL_TEXT, "`@task` or `@<name>`; by default the main agent.")
     sequential = Field(BOOLEAN, "Whether to run the children one at a time, in order.", default=False)
     budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
+    max_parallel = Field(COUNT, "The maximum number of children at the same time.", example=4)
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
@@ -84,6 +86,7 @@ class Foreach(Keeping, Waiting, Retried):
             "inputs": self.with_,
             "agent": self.agent_name,
             "sequential": self.setting("sequential") or None,
+            "max_parallel": self.setting("max_parallel"),
             "max_items": self.setting("max_items"),
             "deadline": self.setting("deadline"),
             "budget": self.budget.limits() if self.budget else None,

@@ -296,3 +296,57 @@ def _test(run: Run, name: str | None, args: tuple[Value, ...]) -> Callable[[Valu
         return truth
     builtin = find_test(name)
     return lambda item: bool(apply(run, builtin, item, args))
+
+
+# Lists and objects gone through item by item, and what came of each item.
+
+
+@define(FILTERS, "entries")
+def entries(run: Run, value: Value) -> list[Value]:
+    """`x | entries`: `{key, value, index}` for each item of a list or an object; the key in a list is '0', '1', ..."""
+    if not isinstance(value, (list, dict)):
+        raise ExpressionError(f"entries are those of a list or an object, not of {kind_of(value)}", "type")
+    run.make_list(len(value), slots=4)
+    keys = list(value) if isinstance(value, dict) else [str(at) for at in range(len(value))]
+    values = value.values() if isinstance(value, dict) else value
+    return [
+        {"key": key, "value": one, "index": at}
+        for at, (key, one) in enumerate(zip(keys, values, strict=True))
+    ]
+
+
+@define(FILTERS, "keyed")
+def keyed(run: Run, value: Value, items: Value) -> dict[str, Value]:
+    """`results | keyed(items)`: the results of a foreach over entries, by key, with the numbers of failed ones."""
+    if not isinstance(value, list) or not isinstance(items, list) or len(value) != len(items):
+        raise ExpressionError("keyed takes the results of a foreach and the entries that it was for", "type")
+    run.make_list(len(value), slots=12)
+    results = {entry["key"]: _outcome(run, one) for entry, one in zip(items, value, strict=True)}
+    ends = [one["status"] for one in results.values()]
+    failed = sum(1 for one in results.values() if one["failed"])
+    return {
+        "count": len(results),
+        "count_failed": failed,
+        "count_skipped": ends.count("skipped"),
+        "count_succeeded": len(results) - failed - ends.count("skipped"),
+        "results": results,
+    }
+
+
+def _outcome(run: Run, value: Value) -> dict[str, Value]:
+    """The result of one item, and how it ended."""
+    is_crashed = isinstance(value, dict) and value.keys() == {"error"}
+    is_skipped = value is None
+    succeeded = not is_skipped and (not isinstance(value, dict) or find_test("ok").call(run, value))
+    how = {
+        "succeeded": succeeded,
+        "failed": not succeeded and not is_skipped,
+        "skipped": is_skipped,
+        "status": "skipped" if is_skipped else "failed" if is_crashed else "completed",
+    }
+    files = value.get("outputs") if isinstance(value, dict) else None
+    outputs: Value = {} if is_skipped or is_crashed else value
+    if isinstance(files, dict) and isinstance(outputs, dict):
+        outputs = {**{name: one for name, one in outputs.items() if name != "outputs"}, **files}
+    error = {"error": value["error"]} if is_crashed else {}
+    return {"outputs": outputs, "metadata": how, **how, **error}

@@ -1,0 +1,217 @@
+"""`for_each`: a block once per item of a list or an object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.blocks.support import compiled, result, run, workflow
+from tests.support import check
+from wfc.findings import Severity
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+INPUTS = """
+inputs:
+  names: {type: list, default: [one, two, bad, four]}
+  ports: {type: dict, default: {api: {port: 80}, my-worker: {port: 81}}}
+  which: {type: str, default: api}
+"""
+COUNTS = """
+  count: "{{blocks.b.metadata.count}}"
+  failed: "{{blocks.b.metadata.count_failed}}"
+  skipped: "{{blocks.b.metadata.count_skipped}}"
+  mode: "{{blocks.b.metadata.mode}}"
+  ok: "{{blocks.b.succeeded}}"
+"""
+
+
+def each(more: str, command: str, after: str = "") -> str:
+    return f"""
+  - id: b
+    type: Shell
+    {more}
+    inputs:
+      env: {{V: "{{{{each.value}}}}", K: "{{{{each.key}}}}", I: "{{{{each.index}}}}", W: "{{{{inputs.which}}}}"}}
+      command: '{command}'
+{after}"""
+
+
+def test_every_item_of_a_list_has_a_result_by_its_number(tmp_path: Path) -> None:
+    text = workflow(
+        each(
+            'for_each: "{{inputs.names}}"\n    max_parallel: 2',
+            'echo "$I $K $V $W"; test "$V" != bad',
+            """
+  - id: after
+    type: Shell
+    inputs: {command: "echo {{blocks.b['2'].failed}} {{blocks.b[0].stdout | trim | quote}}"}
+    depends_on: [{block: b, required: false}]
+  - {id: needs, type: Shell, inputs: {command: "true"}, depends_on: [b]}
+""",
+        ),
+        COUNTS + '  said: "{{blocks.after.stdout}}"\n  needs: "{{blocks.needs.status}}"\n',
+        INPUTS,
+    )
+    assert result(tmp_path, text) == {
+        "count": 4,
+        "failed": 1,
+        "skipped": 0,
+        "mode": "parallel",
+        "ok": False,
+        "said": "true 0 0 one api\n",
+        "needs": "skipped",
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "ran", "skipped"),
+    [("", ["one", "two", "bad"], 1), ("\n    continue_on_error: true", ["one", "two", "bad", "four"], 0)],
+)
+def test_one_after_the_other_stops_after_a_failure_unless_told_to_continue(
+    more: str, ran: list[str], skipped: int, tmp_path: Path
+) -> None:
+    mode = f'for_each: "{{{{inputs.names}}}}"\n    for_each_mode: sequential{more}'
+    command = 'echo "$V" >> ran.txt; test "$V" != bad'
+    text = workflow(each(mode, command), COUNTS, INPUTS)
+    found = result(tmp_path, text)
+    assert (found["count"], found["failed"], found["skipped"]) == (4, 1, skipped)
+    assert (tmp_path / "work" / "ran.txt").read_text(encoding="utf-8").split() == ran
+
+
+def test_an_object_gives_its_keys_and_a_result_is_read_by_a_computed_key(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - id: b
+    type: Shell
+    for_each: "{{inputs.ports}}"
+    inputs: {command: 'echo "{{each.key}} {{each.value.port + 1}}" | tee "$SCRATCH/{{each.key}}"'}
+    outputs: {line: {type: str, path: "$SCRATCH/{{each.key}}"}}
+""",
+        """
+  chosen: "{{blocks.b[inputs.which].outputs.stdout}}"
+  file: "{{blocks.b['my-worker'].outputs.line}}"
+  ok: "{{blocks.b[inputs.which].metadata.succeeded and blocks.b.succeeded}}"
+""",
+        INPUTS,
+    )
+    assert result(tmp_path, text) == {"chosen": "api 81\n", "file": "my-worker 82", "ok": True}
+
+
+@pytest.mark.parametrize("items", ["[]", "{}", "'{{[] if inputs.which else []}}'"])
+def test_without_items_the_block_has_succeeded(items: str, tmp_path: Path) -> None:
+    found = result(tmp_path, workflow(each(f"for_each: {items}", "true"), COUNTS, INPUTS))
+    assert (found["count"], found["ok"]) == (0, True)
+
+
+def test_a_value_without_items_fails_the_run(tmp_path: Path) -> None:
+    reply = run(tmp_path, workflow(each('for_each: "{{inputs.names[0]}}"', "true"), COUNTS, INPUTS))
+    assert reply["status"] == "failed"
+    assert "a list or an object" in reply["error"]["message"]
+
+
+def test_an_item_that_crashes_is_data(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "one").write_text("first", encoding="utf-8")
+    text = workflow(
+        '  - {id: b, type: ReadFile, for_each: [one, none], inputs: {path: "{{each.value}}"}}',
+        COUNTS + "  one: \"{{blocks.b['0'].content}}\"\n  why: \"{{blocks.b['1'].error.code}}\"\n",
+    )
+    found = result(tmp_path, text)
+    assert (found["failed"], found["one"], found["why"]) == (1, "first", "execution")
+
+
+def test_a_skipped_block_has_no_items(tmp_path: Path) -> None:
+    text = workflow(
+        each('for_each: "{{inputs.names}}"\n    condition: "{{inputs.which == \'x\'}}"', "true"),
+        '  skipped: "{{blocks.b.skipped}}"\n  count: "{{blocks.b.metadata.count}}"\n',
+        INPUTS,
+    )
+    assert result(tmp_path, text) == {"skipped": True, "count": 0}
+
+
+def test_a_workflow_is_called_once_per_item_in_the_older_notation_too(tmp_path: Path) -> None:
+    child = workflow(
+        '  - {id: say, type: Shell, inputs: {command: \'printf %s "$N!"\', env: {N: "${inputs.name}"}}}',
+        "  said: ${blocks.say.stdout}",
+        "inputs:\n  name: {type: str}",
+        name="kid",
+    )
+    text = workflow(
+        """
+  - {id: names, type: EchoBlock, inputs: {message: x}}
+  - id: b
+    type: Workflow
+    for_each: ${inputs.names}
+    inputs: {workflow: kid, inputs: {name: "${each.value}"}}
+    depends_on: [names]
+""",
+        "  third: ${blocks.b.2.said}\n  count: {value: '${blocks.b.metadata.count}', type: int}",
+        INPUTS,
+    )
+    assert result(tmp_path, text, child) == {"third": "bad!", "count": 4}
+
+
+def test_a_prompt_for_each_item_is_answered_in_runs_of_its_own(tmp_path: Path) -> None:
+    text = workflow(
+        '  - {id: b, type: Prompt, for_each: [red, blue], inputs: {prompt: "Is {{each.value}} nice?"}}',
+        COUNTS + "  red: \"{{blocks.b['0'].response}}\"\n",
+    )
+    service = SqliteService(Store(tmp_path / "runs.db"), Registry(compiled(tmp_path, text)))
+    try:
+        reply: dict[str, Any] = service.start("case", {})
+        for child in reply["action"]["parameters"]["children"]:
+            asked = service.next_step(child["workflow_id"])["action"]
+            assert asked["parameters"]["instructions"] == f"Is {child['item']['value']} nice?"
+            service.submit(child["workflow_id"], asked["step_id"], {"response": child["item"]["value"]})
+        ended = service.next_step(reply["workflow_id"])
+        assert ended["result"] == {
+            "count": 2,
+            "failed": 0,
+            "skipped": 0,
+            "mode": "parallel",
+            "ok": True,
+            "red": "red",
+        }
+    finally:
+        service.close()
+
+
+def test_a_secret_in_an_item_is_filled_in_and_redacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WFC_TEST_TOKEN", "tok-123456789")
+    text = workflow(
+        """
+  - id: b
+    type: Shell
+    for_each: [x]
+    inputs: {env: {A: "{{each.value}}:{{secrets.WFC_TEST_TOKEN}}"}, command: 'printf %s "$A" > out.txt; echo "$A"'}
+""",
+        "  said: \"{{blocks.b['0'].stdout}}\"",
+    )
+    assert result(tmp_path, text, env=("WFC_TEST_TOKEN",)) == {"said": "x:***\n"}
+    assert (tmp_path / "work" / "out.txt").read_text(encoding="utf-8") == "x:tok-123456789"
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        ('{id: b, type: Shell, inputs: {command: "echo {{each.value}}"}}', "WF202"),
+        ('{id: b, type: Shell, for_each: [1], inputs: {command: "echo {{each.valeu}}"}}', "WF206"),
+        ('{id: b, type: Shell, for_each: "{{inputs.nope}}", inputs: {command: "true"}}', "WF204"),
+        ('{id: b, type: Shell, for_each: "{{blocks.nope.x}}", inputs: {command: "true"}}', "WF202"),
+        ('{id: b, type: Shell, for_each: [1], for_each_mode: both, inputs: {command: "true"}}', "WF006"),
+        ('{id: b, type: Shell, for_each: [1], max_parallel: 0, inputs: {command: "true"}}', "WF006"),
+        (
+            '{id: b, type: Shell, for_each: [1], inputs: {command: "{% if each.value %}x{% endif %}"}}',
+            "WF202",
+        ),
+    ],
+)
+def test_a_mistake_in_a_for_each_is_found(block: str, code: str) -> None:
+    found = check(workflow(f"  - {block}", "  x: '{{blocks.b.succeeded}}'", INPUTS))
+    assert code in [one.code for one in found if one.severity is Severity.ERROR], found
