@@ -164,7 +164,7 @@ def _by(edges: Iterable[FlowEdge], key: Callable[[FlowEdge], str]) -> dict[str, 
     return found
 
 
-# Endless cycles: the machine would follow them for ever while it handles a single event.
+# Endless cycles: the machine would follow them forever while it handles a single event.
 
 _WAITING = frozenset({"Ask", "Spawn"})
 

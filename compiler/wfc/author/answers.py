@@ -61,7 +61,7 @@ class Answers:
 
     scripts: abc.Mapping[str, Script] = field(default_factory=dict)
     taken: Counter[str] = field(default_factory=Counter)
-    """How often each key has answered."""
+    """The number of results used so far, by key."""
 
     def key(self, scope: str, visit: str) -> str:
         """The key of a step's results: the one with its scope, if it exists."""

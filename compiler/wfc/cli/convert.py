@@ -55,7 +55,7 @@ def command(workflow: str, language: str, notation: str | None, output: Path | N
     Comments and layout are kept.
     """
     if (language == "blocks") != (notation is not None):
-        raise click.UsageError("--to blocks and --notation braces go together")
+        raise click.UsageError("--to blocks and --notation braces require each other")
     source_file = find_workflow(workflow)
     if language == "steps" and source_file.workflow is not None and not source_file.is_translated:
         raise click.UsageError(f"`{source_file.source.path}` is already written in the {language} language")

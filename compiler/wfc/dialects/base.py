@@ -1,4 +1,5 @@
-"""What a dialect is, and the scalars that it makes from the text of a file, with the position of every part."""
+"""The base class of dialects, and the scalars that they create from the text of a file, with the position of every
+part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor asks of a dialect, and tools for answering it from a text that is being typed.
+"""The interface between editors and a dialect, and tools for texts that are being typed.
 
 Such a text is mostly broken YAML, so completion works from the lines above the cursor, and takes names and types from
 the last version that could be read.

@@ -1,4 +1,4 @@
-"""What every agent program has in common: a call, its outcome, and the adapter between the two."""
+"""The interface of agent programs: a call, its outcome, and the adapter between the two."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Kind = Literal[
     "missing",
     "stopped",
 ]
-"""How a call ended. Only "done" has a value that may count as a result. "budget": it has spent what it was given."""
+"""How a call ended. Only "done" has a value that may be the result. "budget" means that the budget is used up."""
 OUTAGES = ("login", "network", "quota", "missing")
-"""No agent is to be had. That says nothing about the step, which waits."""
+"""No agent is available. This is not a failure of the step, which waits."""
 _QUOTED = 600
 
 
@@ -52,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that the agent called. `result` is what the tool returned; None if the output does not show it."""
+    """A tool call of the agent. `result` is the tool's result; None if the output does not show it."""
 
     name: str
     parameters: Mapping[str, Json]
@@ -69,7 +69,7 @@ class Outcome:
     session: str | None = None
     model: str | None = None
     usd: float | None = None
-    """What the session has cost so far, if the program says so. It includes earlier calls of the session."""
+    """The cost of the session so far, including earlier calls, if the program reports it."""
     tokens: int | None = None
     """The tokens of this call alone."""
     turns: int | None = None
@@ -89,7 +89,7 @@ class Adapter(Protocol):
     env: tuple[str, ...]
     """Environment variables that it needs for its own account."""
     takes_schema: bool
-    """Whether it gets the schema by itself. Otherwise the prompt contains it."""
+    """Whether the program takes the schema as an argument. Otherwise the prompt contains it."""
     has_sessions: bool
     """Whether a later call can continue the conversation."""
 
@@ -97,10 +97,10 @@ class Adapter(Protocol):
         """The arguments after the program. The prompt goes to standard input."""
 
     def progress(self, line: str) -> str | None:
-        """A few words about what it is doing, from a line that it printed."""
+        """A short description of its activity, from a line of its output."""
 
     def outcome(self, call: Call, lines: Sequence[str], errors: str, code: int) -> Outcome:
-        """What its output proves. `code` is its exit code."""
+        """The outcome that its output proves. `code` is its exit code."""
 
     def tool_name(self, tool: str) -> str:
         """The name under which it knows the tool of an `mcp_call` step, or its tool for commands."""
@@ -119,7 +119,7 @@ def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def crash(errors: str, code: int, said: str = "", **more: Any) -> Outcome:
-    """The outcome of a program that failed, with the end of what it said."""
+    """The outcome of a program that failed, with the end of its output."""
     words = (said or errors).strip()[-_QUOTED:]
     return Outcome(
         "crash", message=f"the agent ended with exit code {code}{': ' if words else ''}{words}", **more

@@ -1,4 +1,4 @@
-"""The prompt of a call: what an agent reads about the step that it is to do."""
+"""The prompt of a call, which describes the step to the agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RULES = (
 
 
 def expects_text(schema: Json) -> bool:
-    """Whether the result is what the agent says, as text: no schema, or the response of a delegate step."""
+    """Whether the result is the text of the agent's answer: no schema, or the response of a delegate step."""
     return schema is None or (
         isinstance(schema, dict)
         and schema.get("required") == ["response"]
@@ -24,7 +24,7 @@ def expects_text(schema: Json) -> bool:
 
 
 def brief_for(action: Mapping[str, Json], takes_schema: bool) -> str:
-    """The prompt for a delegate step. `takes_schema`: the program gets the schema of the result by itself."""
+    """The prompt for a delegate step. `takes_schema`: the program gets the schema of the result as an argument."""
     parameters, schema = action["parameters"], action.get("result_schema")
     parts = [_RULES, f"The step:\n\n{str(parameters.get('instructions', '')).strip()}"]
     if not expects_text(schema):

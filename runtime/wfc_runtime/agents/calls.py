@@ -88,7 +88,7 @@ def _lines(stream: Captured) -> list[str]:
 
 
 class _Lines:
-    """Splits output into lines, for the log and for the words about what is going on."""
+    """Splits output into lines, for the log and for progress messages."""
 
     def __init__(
         self, program: Program, log: CallLog, on_progress: Callable[[str], None], is_secret: bool

@@ -1,8 +1,9 @@
 """Claude Code: `claude -p` with a stream of JSON lines.
 
-Neither its exit code nor `subtype` says whether it worked: a refused connection ends with `subtype: success`, and so
-does a call whose every tool was denied. A call is done only if everything agrees: there is a result line, `is_error` is
-false, `terminal_reason` is `completed`, the exit code is 0 and, with a schema, there is a `structured_output`.
+Neither its exit code nor `subtype` shows whether it succeeded: a refused connection ends with `subtype: success`, and
+so does a call whose every tool was denied. A call is done only if everything agrees: there is a result line,
+`is_error` is false, `terminal_reason` is `completed`, the exit code is 0 and, with a schema, there is a
+`structured_output`.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _failure(end: dict[str, Any], code: int, said: str) -> tuple[Kind, str] | No
     if end.get("is_error") is False and subtype == "success" and reason == "completed" and code == 0:
         return None
     if subtype == "error_max_budget_usd":
-        return "budget", "the agent has spent what it was given"
+        return "budget", "the agent has used up its budget"
     if subtype == "error_max_turns":
         return "limit", f"the agent reached its limit ({subtype})"
     if subtype == "error_max_structured_output_retries":
@@ -218,7 +219,7 @@ def _tokens(usage: Any) -> int | None:
 
 
 def _spoken_tokens(messages: list[dict[str, Any]]) -> int | None:
-    """Without a result line, the messages themselves say what they cost. One message may come in several lines."""
+    """Without a result line, the cost comes from the messages. One message may span several lines."""
     spoken = [one.get("message") for one in messages if one.get("type") == "assistant"]
     usage = {one.get("id"): one.get("usage") for one in spoken if isinstance(one, dict)}
     return sum(_tokens(one) or 0 for one in usage.values()) if usage else None

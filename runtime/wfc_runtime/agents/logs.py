@@ -1,4 +1,4 @@
-"""Logs of calls: what each agent printed, in files beside the store, which are erased with their run."""
+"""Logs of calls: the output of each agent, in files beside the store, which are deleted with their run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def erase_logs(store: Path, root: str) -> None:
 
 
 class CallLog:
-    """A file of JSON lines with both ends of what a program printed, secrets redacted."""
+    """A file of JSON lines with the beginning and the end of a program's output, with secrets redacted."""
 
     def __init__(self, folder: Path, visit: str, mask: Mask = NO_MASK, limit: int = LOG_BYTES) -> None:
         self._mask = mask
@@ -60,7 +60,7 @@ class CallLog:
         self._file.close()
 
     def _write(self, data: bytes) -> None:
-        # A full disk must not end the call: the log is there to be read, the result to be used.
+        # A full disk must not end the call: the result matters, and the log is optional.
         with suppress(OSError):
             assert self._file is not None
             self._file.write(data)

@@ -1,4 +1,4 @@
-"""The operator's file: which programs agents are, and what they may do. And the project's wishes, which name them.
+"""The operator's file, which defines the agent programs and their rights, and the project's settings, which name them.
 
 SECURITY. The file is in the user's configuration folder. It is refused if it is inside the project, since a pull
 request could change it there, and if other users can write to it.
@@ -41,11 +41,12 @@ class Program:
     command: tuple[str, ...]
     args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
-    """The names of environment variables that it sees beside the usual ones and those that its adapter needs."""
+    """The names of environment variables that it gets in addition to the usual ones and those that its adapter
+    needs."""
     tools: tuple[str, ...] | None = None
-    """The most that a step gets. None: what the program itself allows."""
+    """The maximum for a step; None for the default of the program."""
     denied: Literal["fail", "warn"] = "fail"
-    """What a denied tool means for the call."""
+    """The effect of a denied tool on the call."""
     steps: tuple[str, ...] = ("delegate", "mcp_call")
     """The kinds of steps that it does."""
     seconds: float = 3600.0
@@ -56,7 +57,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Role:
-    """What the project means by `@name`."""
+    """The project's definition of `@name`."""
 
     use: str | None = None
     """The program; by default the one of the run."""
@@ -77,7 +78,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Assignment:
-    """The program for one step, and what it is asked for."""
+    """The program for one step, with its settings."""
 
     program: Program
     agent: str | None = None
@@ -114,7 +115,7 @@ class Agents:
         return found
 
     def assigned(self, agent: str | None, model: str | None = None) -> Assignment:
-        """Who does a step that names this agent. `@task` is any sub-agent, so that it names nobody."""
+        """The program for a step that names this agent. `@task` means any sub-agent, so it names no program."""
         name = (agent or "").removeprefix("@")
         role = Role() if name in ("", "task") else self.wishes.roles.get(name, Role(agent=name))
         wanted = model or role.model

@@ -14,7 +14,7 @@ from wfc_runtime.service.temporal.settings import TemporalSettings
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. `hint` says what to do about a problem, or what could be better."""
+    """The result of one check. `hint` is the remedy for a problem, or a suggestion."""
 
     what: str
     is_well: bool

@@ -198,7 +198,7 @@ def range_(run: Run, *bounds: Value) -> list[int]:
     if len(bounds) == 3 and bounds[2] == 0:
         raise ExpressionError("range can't go in steps of 0")
     numbers = range(*bounds)
-    # Not len(numbers), which fails beyond the machine's word.
+    # Not len(numbers), which fails for a length above the largest machine integer.
     count = max(0, -((numbers.start - numbers.stop) // numbers.step))
     run.make_list(count, slots=1 + max(numbers.start.bit_length(), numbers.stop.bit_length()) // 64)
     return list(numbers)

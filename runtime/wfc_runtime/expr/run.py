@@ -1,7 +1,7 @@
 """One evaluation: its limits, the meter that enforces them, what it may read, and the names bound so far.
 
 The meter stops resource exhaustion without signals or child processes. Work is charged *before* it is done: fuel for
-each iteration of a loop and each stretch of text read, memory for each text or list about to be made. Fuel is counted,
+each iteration of a loop and each piece of text read, memory for each text or list about to be made. Fuel is counted,
 not timed, so that the same template with the same values ends the same way on every machine under any load. All of it
 buys a few seconds of work at most. The CPU time of the thread is a second, distant limit, for an operation that turns
 out to cost more than its charge.

@@ -203,7 +203,7 @@ class Workflow:
     """Keywords for searching."""
     author: str = ""
     on_failure: str = ""
-    """Advice for a failed step, if the workflow's language has other means than ours."""
+    """Advice for a failed step, if that of the core does not fit the workflow's language."""
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The YAML line of each state, by machine. The registry reads it from the line map; up to format 2 the module
     itself contained it."""

@@ -103,7 +103,7 @@ _UNSAID = ("kind", "instruction", "result", "where", "loop", "step")
 
 
 def detail_of(state: Step, outs: list[Edge]) -> str:
-    """The condition of a choice; of other steps the kind, whom or what it involves, and what it writes."""
+    """The condition of a choice; for other steps the kind, the subject and the field written."""
     effect = state.effect
     if _guard(outs) is not None:
         return show_condition(_condition(state, outs))
@@ -171,7 +171,7 @@ def _guard(outs: list[Edge]) -> Guard | None:
 
 
 def _condition(state: Step, outs: list[Edge]) -> Any:
-    """A choice that keeps its value is made by what it has just kept: the condition is what it keeps."""
+    """A choice that stores its value tests the stored field, so its condition is the stored expression."""
     guard = _guard(outs)
     updates = state.effect.arguments.get("updates") if state.effect else None
     if isinstance(updates, dict) and len(updates) == 1:
@@ -180,7 +180,7 @@ def _condition(state: Step, outs: list[Edge]) -> Any:
 
 
 def who_of(effect: Work) -> str:
-    """A task, a workflow, a tool, an agent, a kind of answer or a time: whichever the step has."""
+    """The task, workflow, tool, agent, kind of answer or time of a step."""
     arguments = effect.arguments
     parameters = arguments.get("parameters") or {}
     for value in (
@@ -330,7 +330,7 @@ def _both(first: Link, second: Link) -> Link:
 
 
 def _pruned(flow: Flow) -> Flow:
-    """Without an end that nothing reaches."""
+    """Remove an end node without incoming links."""
     reached = {link.target for link in flow.links}
     ends = (Shape.END, Shape.JOIN)
     flow.nodes = [node for node in flow.nodes if node.shape not in ends or node.id in reached]

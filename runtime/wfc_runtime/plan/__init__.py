@@ -1,4 +1,4 @@
-"""The plan of a workflow: what it can ask for, computed from its machines before anything runs."""
+"""The plan of a workflow: the actions that it can request, computed from its machines before anything runs."""
 
 from wfc_runtime.plan.explain import explain_plan
 

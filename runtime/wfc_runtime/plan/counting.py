@@ -329,7 +329,7 @@ class Counter:
         return self._tasks[name]
 
     def child(self, spawn: Spawn) -> Count:
-        """What one child of a foreach or a call asks for."""
+        """The actions of one child of a foreach or a call."""
         if spawn.task is not None:
             briefed = spawn.agent is not None and spawn.agent != "@task"
             return Count(1, 1) if briefed else self.task(spawn.task)

@@ -56,7 +56,8 @@ def _hidden_fields(structure: Structure) -> frozenset[str]:
 
 
 def _title(node: Node, structure: Structure) -> str:
-    """The step that a state is part of. Of what a dialect has added, only conditions are shown, with their step."""
+    """The step that a state is part of. Of the states that a dialect has added, only conditions are shown, with their
+    step."""
     if node.owner is None:
         return node.name
     return node.owner if node.id not in structure.steps else ""
@@ -104,7 +105,7 @@ def _is_past(turn: Node, node: Node) -> bool:
     return turn.order < after.order <= node.order
 
 
-# What a workflow needs and waits for: tools, agents, commands, people, time.
+# The needs and waits of a workflow: tools, agents, commands, people, time.
 
 Placed = list[tuple[dict[str, Json], StepInfo]]
 """Steps with their location: id and line, and the task and the called workflow that contain them."""
@@ -173,7 +174,7 @@ Plan = dict[str, Any]
 
 
 def explain_plan(workflow: Workflow, lookup: Lookup) -> Plan:
-    """What a run can do and what it needs. `lookup` finds the workflows that it calls."""
+    """The possible actions and the needs of a run. `lookup` finds the workflows that it calls."""
     counter = Counter(workflow, lookup)
     plan: Plan = {
         "workflow": workflow.name,
@@ -314,7 +315,8 @@ def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
 
 
 def _goal(target: Node) -> str:
-    """The author's name for where an edge leads. For the end of an added branch: where the run goes on after it."""
+    """The author's name for where an edge leads. For the end of an added branch, the step at which the run continues
+    after it."""
     frame = target.parent.parent if target.is_final and target.parent else None
     if target.parent is None or frame is None or not frame.is_parallel:
         return target.title

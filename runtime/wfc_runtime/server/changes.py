@@ -35,7 +35,7 @@ _LOOK_EVERY = 1.0
 
 
 class Changes:
-    """What has changed since clients were last told."""
+    """The changes since clients were last notified."""
 
     def __init__(self, options: Options) -> None:
         self._generated = options.generated
@@ -52,7 +52,7 @@ class Changes:
             self._session = ctx.session
 
     async def watch(self) -> None:
-        """Look for new and removed workflows, for ever."""
+        """Poll for new and removed workflows until the server ends."""
         while True:
             await anyio.sleep(_LOOK_EVERY)
             for event in self._compiled():

@@ -31,7 +31,7 @@ TOOLSETS = ("core", "author", "debug")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the server may execute itself: see `wfc_runtime.execute.permissions`."""
+    """The grant of actions that the server may execute itself: see `wfc_runtime.execute.permissions`."""
 
     root: Path
     commands: tuple[str, ...] | None
@@ -209,7 +209,7 @@ class ServerContext:
             Thread(target=self._try_to_work, name="wfc-start", daemon=True).start()
 
     def _tick(self) -> float | None:
-        # A store is made by the first run, not by a server that somebody happened to start.
+        # The first run creates the store. Starting a server alone does not.
         if self._service is None and not self.options.state.exists():
             return None
         return self.service.tick()

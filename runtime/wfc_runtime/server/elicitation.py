@@ -64,7 +64,7 @@ class Question:
     message: str
     result_schema: dict[str, Json]
     problem: str = ""
-    """What was wrong with the previous answer."""
+    """The error of the previous answer."""
     was_shown: bool = False
     """Whether the agent has shown the message in the conversation."""
 

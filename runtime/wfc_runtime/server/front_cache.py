@@ -171,7 +171,7 @@ def _is_private_folder(folder: str) -> bool:
 def _read_private(folder: str, path: str) -> bytes:
     if not _is_private_folder(folder):
         raise PermissionError
-    # O_NONBLOCK: a named pipe in the place of the file must not block the front.
+    # O_NONBLOCK: a named pipe in place of the file must not block the front.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)

@@ -192,7 +192,7 @@ class Queries:
         return [key for (key,) in self._fetch(_DUE, root, now)]
 
     def due_families(self, now: float) -> list[int]:
-        """The families in which the clock has something to do, the longest due first."""
+        """The families with due runs, the longest overdue first."""
         sql = "SELECT root FROM runs INDEXED BY runs_due WHERE status = 'running' AND due <= ? ORDER BY due"
         return list(dict.fromkeys(root for (root,) in self._fetch(sql, now)))
 

@@ -149,7 +149,7 @@ class Writer:
             self._hand_on()
 
     def _transaction(self, batch: list[_Ticket[object]]) -> None:
-        """One commit. The files are checked first: nobody would find answers that go into a replaced file."""
+        """One commit. The files are checked first: answers written to a replaced file would be lost."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:

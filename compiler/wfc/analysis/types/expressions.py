@@ -42,7 +42,7 @@ _MOST_TEXTS = 4
 def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
     """The type of rendered text: a choice of known texts if there are few, otherwise text."""
     texts = _statements(walk, body)
-    # Known texts matter for comparisons such as `state.mode == 'fast'`, in which nobody compares long ones.
+    # Known texts matter for comparisons such as `state.mode == 'fast'`, in which long texts do not occur.
     if texts is None or len(walk.template.text) > _SHORT:
         return TEXT
     return join(*map(exact, sorted(texts)))

@@ -1,4 +1,4 @@
-"""What the agents of a run have cost, from its history: also calls of earlier processes."""
+"""The cost of the agents of a run, from its history, which includes calls of earlier processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard input in the place of a file: `-`."""
+"""Reads standard input instead of a file: `-`."""
 
 from __future__ import annotations
 

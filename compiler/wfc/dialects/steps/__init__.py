@@ -21,8 +21,8 @@ from wfc.yaml import Entry, Mapping, Node, Scalar
 if TYPE_CHECKING:
     from wfc.dialects.editing import OpenFile, Suggestion
 
-# Typo recovery: where the key `type` or its value is misspelled, the step is still read as the type that is meant, so
-# that one mistake does not hide the findings in the rest of the step.
+# Typo recovery: if the key `type` or its value is misspelled, the step is still read as the type that was probably
+# meant, so that one mistake does not hide the findings in the rest of the step.
 
 TYPE = "type"
 _LONGEST = 24
