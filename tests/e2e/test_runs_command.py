@@ -101,6 +101,45 @@ def test_cancel_ends_a_run_and_keeps_the_reason(project: Path, run: str) -> None
     assert "no need" in wfc("runs", "show", run, cwd=project).out
 
 
+def test_retry_continues_a_failed_run_and_says_where_it_waits(project: Path, run: str) -> None:
+    early = wfc("runs", "retry", run, cwd=project)
+    assert early.status == 2
+    assert "the run is in progress: only a failed run can be retried" in early.err
+    service = SqliteService.open(project / ".wfc" / "state.db", project / "generated")
+    service.submit(run, "ask-first", {"error": "nobody is there"})
+    service.close()
+    wrong = wfc("runs", "retry", run, "--step", "confirm-it", cwd=project)
+    assert wrong.status == 2
+    assert "Failed: `ask-first`." in wrong.err
+    assert (
+        wfc("runs", "retry", run[:8], "--step", "ask-first", cwd=project).out
+        == f"{run} waits in ask-first@2\n"
+    )
+    again = wfc("runs", "retry", run, "--step", "ask-first", cwd=project).out
+    assert again == f"{run} was retried before and waits in ask-first@2\n"
+    reply = json.loads(wfc("runs", "retry", run, "--json", cwd=project).out)
+    assert (reply["workflow_id"], reply["repeated"]) == (run, True)
+    assert "ask-first: retried, by wfc runs" in wfc("runs", "history", run, cwd=project).out
+
+
+def test_a_retried_run_is_exported_and_imported_and_only_an_ended_one_is_pruned(
+    project: Path, run: str
+) -> None:
+    service = SqliteService.open(project / ".wfc" / "state.db", project / "generated")
+    service.submit(run, "ask-first", {"error": "nobody is there"})
+    service.close()
+    exported = wfc("runs", "export", run, cwd=project).out
+    (project / "failed.json").write_text(exported)
+    assert wfc("runs", "prune", "--older-than", "0s", "--yes", cwd=project).status == 0
+    assert wfc("runs", "import", "failed.json", cwd=project).out == f"{run} is here, failed\n"
+    assert wfc("runs", "retry", run, cwd=project).out == f"{run} waits in ask-first@2\n"
+    assert wfc("runs", "prune", "--older-than", "0s", "--yes", cwd=project).out == "no run is that old\n"
+    (project / "retried.json").write_text(wfc("runs", "export", run, cwd=project).out)
+    assert wfc("runs", "cancel", run, cwd=project).status == 0
+    assert "erased 1 run" in wfc("runs", "prune", "--older-than", "0s", "--yes", cwd=project).out
+    assert wfc("runs", "import", "retried.json", cwd=project).out == f"{run} is here, pending_action\n"
+
+
 def test_check_warns_of_a_step_that_a_run_waits_in_and_migrate_refuses_to_lose_it(
     project: Path, run: str
 ) -> None:

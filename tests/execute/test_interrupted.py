@@ -193,3 +193,41 @@ def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
     plain = SqliteService(Store(site.state), Registry(site.generated))
     assert plain.status(run)["action"]["instruction"].startswith("A server started to execute this action at")
     plain.close()
+
+
+def test_a_command_that_was_running_when_its_run_failed_is_the_agents_after_a_retry(site: Site) -> None:
+    text = """
+name: w
+version: 1.0.0
+steps:
+  - id: both
+    type: parallel
+    branches:
+      left:
+        - {id: long, type: shell, timeout: 1000, command: "echo x >> runs; sleep 1000"}
+      right:
+        - {id: mine, type: prompt, prompt_type: confirm, message: go?}
+"""
+    site.compile(text)
+    service = site.server()
+    run = service.start("w")["workflow_id"]
+    runs = site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text())
+    assert service.submit(run, "mine", {"error": "nobody"})["status"] == "failed"
+    again = service.retry(run)
+    actions = {action["step_id"]: action for action in again["actions"]}
+    assert set(actions) == {"long", "mine@2"}
+    assert actions["long"]["instruction"].startswith("A server started to execute this action at")
+    assert runs.read_text() == "x\n"
+    service.submit(run, "mine@2", {"confirmed": True})
+    done = {"stdout": "it had run", "stderr": "", "exit_code": 0}
+    assert service.submit(run, "long", done)["status"] == "completed"
+
+
+def test_a_failed_command_that_is_retried_is_executed_by_the_server_again(site: Site) -> None:
+    site.compile(steps(sh("a", "echo x >> runs; [ $(wc -l < runs) -ge 2 ]", ", fails_on_exit: true")))
+    service = site.server()
+    reply = service.start("w")
+    assert reply["error"]["code"] == "exit_code"
+    assert service.retry(reply["workflow_id"], "a")["status"] == "completed"
+    assert (site.place / "runs").read_text() == "x\nx\n"

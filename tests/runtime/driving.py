@@ -23,17 +23,24 @@ RESULT = {"stdout": "fine", "stderr": "", "exit_code": 0}
 
 
 def drive(service: SqliteService, say: Callable[[Any], None]) -> None:
-    """Work whatever run there is, or a new one. Says each answer once it is acknowledged."""
+    """Work whatever run there is, or a new one. Says each answer once it is acknowledged.
+
+    The first visit of a step called `flaky` fails, and a run that failed is retried.
+    """
     runs = service.runs("all")["runs"]
     reply = service.status(runs[0]["workflow_id"]) if runs else service.start("w")
     root = reply["workflow_id"]
-    while reply["status"] == "pending_action":
+    while reply["status"] in ("pending_action", "failed"):
+        if reply["status"] == "failed":
+            reply = service.retry(root, reply["error"]["step_id"])
+            continue
         action = reply["action"]
         run, step_id = root, action["step_id"]
         if action["type"] == "foreach":
             run = action["parameters"]["children"][0]["workflow_id"]
             step_id = service.next_step(run)["action"]["step_id"]
-        service.submit(run, step_id, {"confirmed": True} if action["type"] == "prompt" else RESULT)
+        result = {"confirmed": True} if action["type"] == "prompt" else RESULT
+        service.submit(run, step_id, {"error": "not yet"} if step_id == "flaky" else result)
         say([run, step_id])
         reply = service.status(root)
     say(["result", reply["result"]])

@@ -88,6 +88,27 @@ def test_killed_at_any_write_the_run_comes_to_the_same_end(tmp_path: Path) -> No
         service.close()
 
 
+def test_killed_at_any_write_a_family_that_failed_is_retried_once_and_as_a_whole(tmp_path: Path) -> None:
+    compile_to(tmp_path / "generated", FAMILY.replace("{id: s,", "{id: flaky,"))
+    run_driver(tmp_path, "each")
+    folders = sorted(tmp_path.glob("at-*"))
+    assert len(folders) > 40
+    for folder in folders:
+        service = SqliteService(Store(folder / "state.db"), Registry(tmp_path / "generated"))
+        drive(service, lambda line: None)
+        result, answers = story(service)
+        assert result == ["fine", ["fine x", "fine y"], {"confirmed": True}]
+        assert len(answers) == 6
+        [run] = service.runs("all")["runs"]
+        events = service.history(run["workflow_id"])["events"]
+        [retried] = [event for event in events if event["event"] == "retried"]
+        assert len(retried["reopened"]) == 2
+        for child in retried["reopened"]:
+            kinds = [event["event"] for event in service.history(child)["events"]]
+            assert kinds == ["started", "submitted", "retried", "submitted"]
+        service.close()
+
+
 def test_a_process_killed_in_the_middle_is_followed_by_another(tmp_path: Path) -> None:
     compile_to(tmp_path / "generated", FAMILY)
     code, said = run_driver(tmp_path, 25)

@@ -54,7 +54,9 @@ def test_a_failed_run_says_what_failed_where_and_what_to_do(box: Box) -> None:
     service = box.compile(TWO).service
     run = service.start("w")["workflow_id"]
     reply = service.submit(run, "build", {"error": "no compiler"})
-    assert (reply["status"], reply["next"]) == ("failed", "nothing: the run is failed")
+    call = f'retry_workflow(workflow_id="{run}", step_id="build")'
+    next_call = f"{call} when the cause has been fixed; otherwise nothing: the run is failed"
+    assert (reply["status"], reply["next"]) == ("failed", next_call)
     error = reply["error"]
     assert (error["code"], error["message"], error["step_id"]) == ("agent_error", "no compiler", "build")
     assert error["hint"].endswith("See workflows/w.yaml:5.")

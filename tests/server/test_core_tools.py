@@ -165,3 +165,25 @@ def test_cancelling_ends_a_run_with_its_children_and_can_be_repeated(agent: Agen
     assert (ended["status"], ended["reason"]) == ("cancelled", "changed my mind")
     assert agent.call("cancel_workflow", workflow_id=run)["reason"] == "changed my mind"
     assert agent.call("get_next_step", workflow_id=child["workflow_id"])["status"] == "cancelled"
+
+
+def test_a_failed_run_is_retried_with_the_call_that_its_reply_names(agent: Agent) -> None:
+    run = start_greeting(agent)
+    failed = agent.call("submit_result", workflow_id=run, step_id="look-up", result={"error": "no network"})
+    assert failed["next"].startswith(f'retry_workflow(workflow_id="{run}", step_id="look-up") when')
+    reply = agent.call("retry_workflow", workflow_id=run, step_id=failed["error"]["step_id"])
+    assert (reply["status"], reply["action"]["step_id"]) == ("pending_action", "look-up@2")
+    assert agent.call("retry_workflow", workflow_id=run, step_id="look-up") == {**reply, "repeated": True}
+    assert "the run is in progress" in agent.refusal("retry_workflow", workflow_id=start_greeting(agent))
+    assert "[step_id=...]" in agent.refusal("retry_workflow")
+
+
+def test_retrying_a_parent_offers_its_failed_children_again(agent: Agent) -> None:
+    reply = agent.call("start_workflow", workflow="fan-out", inputs={"files": ["a", "b"]})
+    run, (one, two) = reply["workflow_id"], reply["action"]["parameters"]["children"]
+    agent.call("submit_step_result", workflow_id=one["workflow_id"], step_id="count", result={"error": "no"})
+    agent.call("submit_step_result", workflow_id=two["workflow_id"], step_id="count", result=SHELL_OK)
+    again = agent.call("retry_workflow", workflow_id=run)
+    assert [child["workflow_id"] for child in again["action"]["parameters"]["children"]] == [
+        one["workflow_id"]
+    ]

@@ -22,6 +22,7 @@ CORE = {
     "list_workflows",
     "get_workflow_info",
     "list_runs",
+    "retry_workflow",
     "cancel_workflow",
 }
 DEBUG = {
@@ -47,6 +48,7 @@ CHANGING = {
     "start_workflow",
     "submit_result",
     "submit_step_result",
+    "retry_workflow",
     "cancel_workflow",
     "execute_inline_workflow",
     "checkpoint",

@@ -16,7 +16,7 @@ from wfc_runtime.contract import ConfirmAnswer, Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.effects import Ask, Effect, unfit
 from wfc_runtime.machine.events import BudgetSet, Spent
-from wfc_runtime.machine.snapshot import GATE, Pending
+from wfc_runtime.machine.snapshot import GATE, Failure, Pending
 from wfc_runtime.machine.values import NotPlainError, plain_text
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class BudgetGate(Ask):
         account = run.snapshot.budget[key]
         if not result["confirmed"]:
             message = f"the budget of {account['label']} is used up, and was not extended"
-            run.end(StepError("budget", message).record(visit))
+            run.end(Failure(GATE, StepError("budget", message).record(visit)))
             return
         limit = {
             **account["limit"],

@@ -74,6 +74,9 @@ class Effect:
         """Process that the time of a visit has come, or that its deadline has passed."""
         raise NotImplementedError(type(self).__name__)
 
+    def restart(self, run: Run, pending: Pending) -> None:
+        """Start the time limits of a visit again, because its run had failed meanwhile."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(Effect):
@@ -239,6 +242,10 @@ class Ask(Effect):
         if self.runner == "server" or isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
             return None
         return run.event.at + timeout
+
+    def restart(self, run: Run, pending: Pending) -> None:
+        pending.deadline = self._deadline(run)
+        pending.overdue_at = self._overdue_at(run, pending.parameters)
 
     def action(self, pending: Pending) -> Action:
         timing: dict[str, Json] = {}

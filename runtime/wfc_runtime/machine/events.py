@@ -82,8 +82,30 @@ class BudgetSet(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChildRetried(Event):
+    """A failed child of a visit that still waits for other children has been retried, so it is waited for again."""
+
+    visit: str
+    index: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cancel(Event):
     reason: str = ""
+    keeps: bool = False
+    """Whether the run can be continued: it is cancelled only because its parent failed, and that can be retried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reopen(Event):
+    """Continue a run that failed, or that was cancelled because its parent failed."""
+
+    visit: str = ""
+    """The failed visit to start over. Empty: every failed visit."""
+    reopen: frozenset[str] = frozenset()
+    """The failed children of that visit that are retried with it."""
+    renews: bool = True
+    """Whether its other failed children are started anew; otherwise they stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,10 @@ class Outcome:
     """Children to start now."""
     stopped: list[str] = field(default_factory=list)
     """The ids of children whose results are no longer needed: to be cancelled."""
+    resumed: list[str] = field(default_factory=list)
+    """States that wait again, as the same visits, because the run was retried."""
+    reopened: list[str] = field(default_factory=list)
+    """The ids of ended children that are waited for again: to be retried."""
     notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried, recovered from or deferred."""
     secrets: tuple[str, ...] = ()

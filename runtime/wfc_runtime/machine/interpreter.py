@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -300,6 +300,18 @@ class Interpreter:
         self._settle()
         self._busy = False
 
+    def resume(self, entering: Set[str]) -> None:
+        """Continue a run that had ended: perform the effects of some active states, then go on."""
+        self._busy = True
+        for node in in_order(self._active):
+            if node.is_final:
+                # The end of the run came before the event that this raised, or after it. Then nothing listens to it.
+                self._reach_end(node)
+            elif node.id in entering:
+                self._run.entered(node.id)
+        self._settle()
+        self._busy = False
+
     def raise_(self, event: str, at: str = "") -> None:
         """Process an event for the state `at`, or for any state. An event raised during another one is queued."""
         if self._busy:
@@ -374,6 +386,8 @@ class Interpreter:
 
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
+        if edges[0].domain is None:
+            self._run.ending(self.configuration)
         leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}
         # Children are left before their parents, and entered after them.
         for node in reversed(in_order(leaving)):

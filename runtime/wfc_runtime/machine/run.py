@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
+from wfc_runtime.machine.effects import Return
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
 from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
-from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Pending, Snapshot
 from wfc_runtime.machine.values import Limits, size_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ class Run:
         """A value whose size is already known, and that size."""
         self.retrying: set[str] = set()
         """States about to be entered for a further attempt."""
+        self.kept: Kept | None = None
+        """Where the run was when it ended."""
+        self.resumed: dict[str, Pending] = {}
+        """Visits with children that are about to be started over, by state."""
+        self._skipped: set[str] = set()
         self._failed: set[str] = set()
         self._halted = False
         self._evaluations = 0
@@ -65,8 +71,11 @@ class Run:
         if state not in self.retrying:
             self.snapshot.attempts.pop(state, None)
         self.retrying.discard(state)
+        if self.snapshot.failures:
+            self.make_up([one for one in self.snapshot.failures if one.is_old and one.state == state])
         # The run is about to fail. Entering a state must not start new work on the way.
         if self._halted:
+            self._skipped.add(state)
             return
         # The compiler proves that no cycle is endless, but not that its bound is small.
         if len(self.outcome.entered) > self.limits.moves:
@@ -87,6 +96,18 @@ class Run:
             return
         self.outcome.left.append(state)
         self.drop(state)
+
+    def ending(self, configuration: list[str]) -> None:
+        """Note where the run was, for a retry. A return is then done again: a run that fails has no result."""
+        steps = self.structure.steps
+        entering = [
+            name
+            for name in configuration
+            if name in self._skipped | self._failed or isinstance(steps.get(name), Return)
+        ]
+        # A question for a budget is asked again if it is still used up.
+        pending = {visit: one for visit, one in self.snapshot.pending.items() if one.state != GATE}
+        self.kept = Kept(configuration, pending, entering)
 
     # -- guards ----------------------------------------------------------------
 
@@ -199,6 +220,9 @@ class Run:
         if self._halted:
             return
         self._failed.add(state)
+        children = next(
+            (one for one in self.snapshot.pending.values() if one.state == state and one.children), None
+        )
         self.drop(state)
         record = self.record(state, error)
         attempts = self.snapshot.attempts
@@ -212,25 +236,34 @@ class Run:
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
             is_kept = state in self.structure.deferred
             if is_kept:
-                self._keep(record)
+                self._keep(Failure(state, record, children))
             self.outcome.notes.append({"deferred" if is_kept else "recovered": True, **record})
             self.go_on("recover", state)
             return
-        self._end(state, error)
+        self._end(state, error, children)
 
-    def _end(self, state: str, error: StepError) -> None:
-        self.end(self.record(state, error))
+    def _end(self, state: str, error: StepError, children: Pending | None = None) -> None:
+        self.end(Failure(state, self.record(state, error), children))
 
-    def end(self, record: dict[str, Json]) -> None:
+    def end(self, failure: Failure) -> None:
         """Fail the run. Nothing else may happen before it has ended."""
         self._halted = True
-        self._keep(record)
+        self._keep(failure)
         self.interpreter.raise_("fail")
 
-    def _keep(self, record: dict[str, Json]) -> None:
+    def _keep(self, failure: Failure) -> None:
         """Keep the error that fails the run, now or at its end. The first one counts: others may be consequences."""
+        if all(one.is_old or one.state != failure.state for one in self.snapshot.failures):
+            self.snapshot.failures = [*self.snapshot.failures, failure]
         if self.snapshot.error is None:
-            self.snapshot.error = record
+            self.snapshot.error = failure.error
+
+    def make_up(self, failures: list[Failure]) -> None:
+        """Forget failures whose steps are done again."""
+        if failures:
+            left = [one for one in self.snapshot.failures if one not in failures]
+            self.snapshot.failures = left
+            self.snapshot.error = left[0].error if left else None
 
     def record(self, state: str, error: StepError) -> dict[str, Json]:
         """The error as JSON for replies, results and history, redacted: messages may quote values."""

@@ -41,7 +41,7 @@ class Pending:
     inputs: list[dict[str, Json] | None] | None = None
     """The inputs of each child, if they were computed when the state was entered."""
     children: list[dict[str, Json] | None] = field(default_factory=list)
-    """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ...}."""
+    """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ..., "was": id}."""
     since: float | None = None
     """When it began, for a step with a budget."""
 
@@ -82,6 +82,55 @@ _PENDING_FIELDS = (
 
 
 @dataclass(slots=True)
+class Failure:
+    """A failed visit, which fails the run now or at its end."""
+
+    state: str
+    error: dict[str, Json]
+    children: Pending | None = None
+    """The visit as it was, if it had children."""
+    is_old: bool = False
+    """Whether the run was retried since. Entering the state again then makes up for the failure."""
+
+    @property
+    def visit(self) -> str:
+        return str(self.error["step_id"])
+
+    def to_data(self) -> dict[str, Json]:
+        data: dict[str, Json] = {"state": self.state, "error": self.error}
+        if self.children is not None:
+            data["children"] = self.children.to_data()
+        return {**data, "is_old": True} if self.is_old else data
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Self:
+        children = Pending(**data["children"]) if "children" in data else None
+        return cls(**{**data, "children": children})
+
+
+@dataclass(slots=True)
+class Kept:
+    """Where a run was when it failed, or when it was cancelled because its parent failed: for a retry."""
+
+    configuration: list[str]
+    pending: dict[str, Pending] = field(default_factory=dict)
+    """The visits that were pending besides the failed one."""
+    entering: list[str] = field(default_factory=list)
+    """Active states whose effect failed, or was not performed because the run had already failed."""
+
+    def to_data(self) -> dict[str, Json]:
+        return {
+            "configuration": self.configuration,
+            "pending": {visit: one.to_data() for visit, one in self.pending.items()},
+            "entering": self.entering,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Self:
+        return cls(**{**data, "pending": {visit: Pending(**one) for visit, one in data["pending"].items()}})
+
+
+@dataclass(slots=True)
 class Snapshot:
     status: str = "running"
     configuration: list[str] = field(default_factory=list)
@@ -108,6 +157,10 @@ class Snapshot:
     """The state limit in bytes, if it was raised; else 0."""
     budget: dict[str, Any] = field(default_factory=dict)
     """For a root run: the accounts of its family, see `wfc_runtime.machine.budget`. Replaced, never modified."""
+    failures: list[Failure] = field(default_factory=list)
+    """The failed visits that fail the run, now or at its end. Replaced, never modified in place."""
+    kept: Kept | None = None
+    """Only in a run that has ended and can be retried."""
 
     @property
     def mask(self) -> Mask:
@@ -142,6 +195,15 @@ class Snapshot:
         self.secrets = [one for one in kept if mask_of((one,)).value(self.result) is not self.result]
         return changed
 
+    def place_of(self, child: str) -> tuple[str, int] | None:
+        """The visit and the index of a child that the run waits for."""
+        for visit, pending in self.pending.items():
+            for index, one in enumerate(pending.children):
+                # A child that has ended has its result in this place; only a running one can end.
+                if one == {"run": child}:
+                    return visit, index
+        return None
+
     @property
     def due(self) -> float | None:
         """The earliest time at which the clock has something to do for this run."""
@@ -168,6 +230,8 @@ class Snapshot:
             self.hidden,
             self.room,
             self.budget,
+            self.failures,
+            self.kept,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -179,6 +243,10 @@ class Snapshot:
                 data[name] = value
         if self.pending:
             data["pending"] = {visit: pending.to_data() for visit, pending in self.pending.items()}
+        if self.failures:
+            data["failures"] = [failure.to_data() for failure in self.failures]
+        if self.kept is not None:
+            data["kept"] = self.kept.to_data()
         # A run without a return has its state as the result, which is not written twice.
         if self.status == "completed" and self.result is not self.state:
             data["result"] = self.result
@@ -199,8 +267,10 @@ class Snapshot:
             )
         try:
             data["pending"] = {visit: Pending(**one) for visit, one in data.get("pending", {}).items()}
+            data["failures"] = [Failure.from_data(one) for one in data.get("failures", ())]
+            data["kept"] = Kept.from_data(data["kept"]) if "kept" in data else None
             snapshot = cls(**data)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, AttributeError, KeyError) as error:
             message = f"the snapshot has unexpected content: {error}"
             raise SnapshotError("snapshot_damaged", message) from None
         if state is not None:

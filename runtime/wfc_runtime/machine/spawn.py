@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.effects import Action, Effect, moment
-from wfc_runtime.machine.events import Child
+from wfc_runtime.machine.events import Child, Reopen
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import size_of
 from wfc_runtime.results import describe
@@ -59,12 +59,13 @@ class Spawn(Effect):
     # -- entering --------------------------------------------------------------
 
     def enter(self, run: Run, state: str) -> None:
-        if self.is_call:
+        if state in run.resumed:
+            pending = self._resumed(run, run.resumed.pop(state))
+        elif self.is_call:
             inputs = run.evaluate(dict(self.inputs or {}), self.reads)
             pending = Pending(state, inputs=[inputs], children=[None])
             if self.timeout is not None:
-                seconds = self._seconds(run)
-                pending.parameters, pending.deadline = {"timeout": seconds}, run.event.at + seconds
+                pending.parameters = {"timeout": self._seconds(run)}
         else:
             items = self._items(run)
             if not items:
@@ -74,13 +75,31 @@ class Spawn(Effect):
             pending = Pending(state, items=items, children=[None] * len(items))
             if self.inputs is not None and not self.sequential:
                 pending.inputs = [self._prepared(run, pending, index) for index in range(len(items))]
-        if self.deadline is not None:
-            latest = run.event.at + self.deadline
-            pending.deadline = latest if pending.deadline is None else min(pending.deadline, latest)
+        self.restart(run, pending)
         pending.since = run.event.at if self.budget else None
         visit = run.suspend(pending, 0)
         self._check_size(run, pending)
         self.start_more(run, visit)
+
+    def restart(self, run: Run, pending: Pending) -> None:
+        limits = [one for one in (pending.parameters.get("timeout"), self.deadline) if one is not None]
+        pending.deadline = run.event.at + min(limits) if limits else None
+
+    def _resumed(self, run: Run, before: Pending) -> Pending:
+        """A visit as it was, with the children that are retried or started anew waited for again."""
+        assert isinstance(run.event, Reopen)
+        pending = before.copy()
+        for index, child in enumerate(before.children):
+            if child is not None and "error" in child:
+                if child.get("was") in run.event.reopen:
+                    pending.children[index] = {"run": child["was"]}
+                elif run.event.renews:
+                    pending.children[index] = None
+                    if before.inputs is not None and before.inputs[index] is None:
+                        pending.inputs = list(pending.inputs or ())
+                        pending.inputs[index] = self._prepared(run, pending, index)
+        run.outcome.reopened += [str(one["run"]) for one in pending.children if one and "run" in one]
+        return pending
 
     def _seconds(self, run: Run) -> float:
         given = run.evaluate(self.timeout, self.reads)
@@ -177,13 +196,29 @@ class Spawn(Effect):
         pending = run.snapshot.pending[visit]
         if not 0 <= index < len(pending.children) or "run" not in (pending.children[index] or {}):
             raise RefusedError("not_pending", f"`{visit}` has no running child {index}")
-        pending.children[index] = result
+        was = pending.children[index]
+        assert was is not None
+        pending.children[index] = {**result, "was": was["run"]} if "error" in result else result
         try:
             self._check_size(run, pending)
         except StepError as error:
             run.fail(pending.state, error)
             return
         self.start_more(run, visit)
+
+    def retried(self, run: Run, visit: str, index: int) -> None:
+        """Wait again for a failed child while other children are at work."""
+        pending = run.snapshot.pending[visit]
+        child = pending.children[index]
+        assert child is not None
+        if self.sequential:
+            raise RefusedError(
+                "sequential",
+                f"`{visit}` executes its children one after the other, and another one is at work",
+                "Retry this one when the others have ended.",
+            )
+        pending.children[index] = {"run": child["was"]}
+        run.outcome.reopened.append(str(child["was"]))
 
     def _join(self, run: Run, visit: str, pending: Pending) -> None:
         values = [_result(child) for child in pending.children]
@@ -266,7 +301,7 @@ def _result(child: dict[str, Json] | None) -> Json:
         # The expression that failed and the values that it read are for people who look at the run. In the state
         # they would take up room and could reach later steps.
         return {"error": {key: error[key] for key in _ERROR_KEYS if key in error}}
-    return child.get("value", child)
+    return {"error": error} if "error" in child else child.get("value")
 
 
 def _child_id(event_id: str, visit: str, index: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 
 from wfc_runtime.contract import ENDED, Json
@@ -14,16 +15,19 @@ from wfc_runtime.machine.events import (
     BudgetSet,
     Cancel,
     ChildEnded,
+    ChildRetried,
     Clock,
     Event,
     Interrupted,
     Outcome,
+    Reopen,
     Spent,
     Start,
     Submit,
 )
 from wfc_runtime.machine.interpreter import Interpreter, Structure, structure_of
 from wfc_runtime.machine.redaction import hide_inputs, secrets_in
+from wfc_runtime.machine.reopening import kept_of, reopened
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import GATE, Pending, Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
@@ -46,15 +50,27 @@ class SnapshotCheck:
         key = (*snapshot.configuration, "", *states)
         if key in self._known:
             return
-        self._check_known([*snapshot.configuration, *states])
-        wrong = self._first_problem(set(snapshot.configuration), states)
+        self._check(snapshot.configuration, states)
+        # Runs of one machine pass through few configurations; the limit is for charts with many parallel branches.
+        if len(self._known) < 10_000:
+            self._known.add(key)
+
+    def check_kept(self, snapshot: Snapshot) -> None:
+        """Check the place from which an ended run would continue. Its failed steps do not wait for anything."""
+        kept = kept_of(snapshot)
+        states = [one.state for one in kept.pending.values()]
+        failed = [one.state for one in snapshot.failures if one.state != GATE]
+        self._check_known([*kept.entering, *failed])
+        idle = [name for name in kept.configuration if name in self._states and self._states[name].is_step]
+        self._check(kept.configuration, [*states, *(name for name in idle if name not in states)])
+
+    def _check(self, configuration: list[str], waiting: list[str]) -> None:
+        self._check_known([*configuration, *waiting])
+        wrong = self._first_problem(set(configuration), waiting)
         if wrong:
             raise SnapshotError(
                 "snapshot_illegal", f"the snapshot is in states that don't go together: {wrong}"
             )
-        # Runs of one machine pass through few configurations; the limit is for charts with many parallel branches.
-        if len(self._known) < 10_000:
-            self._known.add(key)
 
     def _check_known(self, names: list[str]) -> None:
         gone = [name for name in dict.fromkeys(names) if name not in self._states]
@@ -108,6 +124,10 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
             snapshot.room = limits.served_state_bytes
         interpreter = run.interpreter = Interpreter(structure, run, [])
         interpreter.start()
+    elif isinstance(event, Reopen):
+        _snapshot_check(machine).check_kept(snapshot)
+        run = reopened(structure, snapshot, event, limits)
+        return _outcome(run, run.snapshot.configuration)
     else:
         _check_open(snapshot, event)
         _snapshot_check(machine).check(snapshot)
@@ -143,6 +163,9 @@ def _happen(run: Run, event: Event) -> None:
             effect.interrupted(run, event.visit, event.since)
         case ChildEnded():
             _child_ended(run, event)
+        case ChildRetried():
+            _check_pending(run, event.visit)
+            _spawn(run, event.visit).retried(run, event.visit, event.index)
         case Clock():
             _clock(run, event.at)
         case Spent():
@@ -214,14 +237,20 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot.pending = {visit: one for visit, one in snapshot.pending.items() if one.state != GATE}
     if snapshot.status != "completed":
         snapshot.result = None
+    if snapshot.status == "failed" or (isinstance(run.event, Cancel) and run.event.keeps):
+        snapshot.kept = None if snapshot.secrets or snapshot.hidden else run.kept
+    if snapshot.kept is None:
+        # Without what was pending, which may contain secrets.
+        snapshot.failures = [replace(one, children=None) for one in snapshot.failures]
     # An ended run needs its secrets no longer. A state that becomes the result below is redacted by this; a value that
     # the workflow returns explicitly is not.
     run.outcome.forgotten = snapshot.forget_secrets(hide_inputs(run.structure.inputs, snapshot.inputs))
     if snapshot.status == "completed":
-        snapshot.error = None
+        snapshot.error, snapshot.failures = None, []
         snapshot.result = _with_facts(run, snapshot.result if run.returned else snapshot.state)
-    # Not needed any more: the parent has the results of earlier items, too.
-    snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
+    if snapshot.kept is None:
+        # Not needed any more: the parent has the results of earlier items, too.
+        snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
     return run.outcome
 
 

@@ -57,7 +57,9 @@ executing itself: do not do these. With status `running` there is nothing for yo
 and shows the progress.
 3. submit_result(workflow_id, step_id, result) with the step_id exactly as given. The reply is the next \
 action. Every reply ends with `next`, the call to make now.
-4. Stop when status is completed, failed or cancelled, and report the result or the error to the person.
+4. Stop when status is completed, failed or cancelled, and report the result or the error to the person. A failed \
+run is not lost: when the cause has been fixed, retry_workflow(workflow_id, step_id) continues it at the step that \
+failed. Ask the person first.
 
 If you can't do an action, submit {{"error": "<reason>"}}; if it ran out of time, {{"timed_out": true}}. A refusal \
 says why and shows what is pending. Repeating the same submit is safe. After a lost connection or in a new session, \

@@ -65,7 +65,7 @@ ARGUMENTS = {
     "workflow": "The workflow's name, from list_workflows.",
     "inputs": "The workflow's inputs by name; get_workflow_info has their schema.",
     "workflow_id": "The run's id, from a reply.",
-    "step_id": "The pending action's step_id, exactly as in the reply.",
+    "step_id": "The step_id of the action, or of the error for a retry, exactly as in the reply.",
     "result": 'A value as described by result_schema; {"error": "<reason>"} if the step can\'t be done.',
     "query": "Words that must occur in the name or the description.",
     "status": "open (default), completed, failed, cancelled or all.",

@@ -131,20 +131,25 @@ def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json, reply: Re
         raise RefusedError(
             "answered", f"`{answered.visit}` has already been answered with a different result, which is kept"
         )
+    return as_repeated(reply)
+
+
+def as_repeated(reply: Reply) -> Reply:
+    """The reply of now to a call that was done before."""
     following = reply.pop("next")
     return {**reply, "repeated": True, "next": following}
 
 
-def with_next_call(run: RunInMemory, refused: RefusedError, reply: Reply) -> RefusedError:
+def with_next_call(run: str, now: Snapshot, refused: RefusedError, reply: Reply) -> RefusedError:
     """A refusal with the pending steps and the call that answers them, as in the reply."""
     following = reply["next"]
-    pending = ", ".join(f"`{visit}`" for visit in run.now.pending)
+    pending = ", ".join(f"`{visit}`" for visit in now.pending)
     if pending:
         waiting = "" if refused.hint.startswith("Pending") else f"Pending: {pending}."
     else:
-        waiting = "" if refused.code == "finished" else f"The run is {run.now.status}."
+        waiting = "" if refused.code == "finished" else f"The run is {now.status}."
         if following.startswith("nothing: the run is"):
-            following = f'get_workflow_status(workflow_id="{run.row.id}"), which shows how it ended'
+            following = f'get_workflow_status(workflow_id="{run}"), which shows how it ended'
     hint = f"{refused.hint} {waiting}".strip()
     return RefusedError(refused.code, refused.message, hint, following)
 

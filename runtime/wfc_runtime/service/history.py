@@ -15,10 +15,12 @@ from wfc_runtime.machine.events import (
     BudgetSet,
     Cancel,
     ChildEnded,
+    ChildRetried,
     Clock,
     Event,
     Interrupted,
     Outcome,
+    Reopen,
     Spent,
     Start,
     Submit,
@@ -57,15 +59,18 @@ class EventRedaction:
 
 # Events.
 
+RETRIED = "retried"
 _KINDS: dict[type[Event], str] = {
     Start: "started",
     Submit: "submitted",
     Interrupted: "interrupted",
     Clock: "clock",
     ChildEnded: "child_ended",
+    ChildRetried: "child_retried",
     Cancel: "cancelled",
     Spent: "spent",
     BudgetSet: "budget",
+    Reopen: RETRIED,
 }
 _WHOLE = 256
 """Values up to this many bytes are stored with the event that wrote them. Longer ones are in the state, or can be
@@ -94,6 +99,8 @@ def event_data(
         ("entered", outcome.entered),
         ("notes", outcome.notes),
         ("children", [child.id for child in outcome.started]),
+        ("resumed", outcome.resumed),
+        ("reopened", outcome.reopened),
     ):
         if value:
             data[name] = value
@@ -132,6 +139,10 @@ def _given(event: Event, outcome: Outcome, redaction: EventRedaction) -> dict[st
                 "index": event.index,
                 **({"error": redaction.value(event.result["error"])} if "error" in event.result else {}),
             }
+        case Reopen():
+            return {} if event.renews else {"renews": False}
+        case ChildRetried():
+            return {"index": event.index}
         case Interrupted():
             return {"since": timestamp(event.since)}
         case Cancel():

@@ -84,6 +84,10 @@ class Service(Protocol):
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         """End a run and its child runs."""
 
+    def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
+        """Continue a failed run: enter the failed visit again. `step_id` may be left out if only one failed. A visit
+        that was retried before changes nothing and gets the reply of now."""
+
     def history(
         self,
         run: str,

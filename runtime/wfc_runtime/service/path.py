@@ -12,6 +12,7 @@ from typing import Any
 
 from wfc_runtime.machine.effects import Begin, Delay, Return
 from wfc_runtime.machine.interpreter import Node, Structure
+from wfc_runtime.service.history import RETRIED
 
 START = ""
 """The source of the first edge of a chart."""
@@ -47,8 +48,9 @@ class Path:
             self.seq = event["seq"]
             for state in event.get("entered", ()):
                 if state in self.structure.nodes:
-                    self._enter(self.structure.nodes[state])
-            self._active.update(event.get("entered", ()))
+                    self._enter(self.structure.nodes[state], event.get("event") == RETRIED)
+            # A retry also goes on with steps that were pending when the run failed.
+            self._active.update([*event.get("entered", ()), *event.get("resumed", ())])
             self._active.subtract(event.get("left", ()))
             if event.get("status") == "completed":
                 self._end(event.get("entered", ()))
@@ -59,7 +61,7 @@ class Path:
         active = (state for state, count in self._active.items() if count > 0)
         return list(dict.fromkeys(self._aliases.get(state, state) for state in active))
 
-    def _enter(self, state: Node) -> None:
+    def _enter(self, state: Node, is_retry: bool) -> None:
         if state.id not in self._aliases:
             self.visited[state.id] += 1
         for node in reversed(state.path):
@@ -74,7 +76,8 @@ class Path:
                 for branch in node.children:
                     self._where.pop(branch.id, None)
             self._leave_frame(before)
-            self._count(before, node.id)
+            if not is_retry or before != node.id:
+                self._count(before, node.id)
             self._where[region.id] = node.id
 
     def _end(self, entered: Iterable[str]) -> None:

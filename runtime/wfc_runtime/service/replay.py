@@ -12,7 +12,16 @@ from datetime import datetime
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Interrupted, Start, Submit
+from wfc_runtime.machine.events import (
+    Cancel,
+    ChildEnded,
+    ChildRetried,
+    Clock,
+    Interrupted,
+    Reopen,
+    Start,
+    Submit,
+)
 from wfc_runtime.machine.events import Event as MachineEvent
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
@@ -63,7 +72,12 @@ def _event(event: Event, run: str, snapshot: Snapshot | None, child: ChildResult
             since = datetime.fromisoformat(event["since"]).timestamp()
             return Interrupted(at=at, id=id, visit=event["step_id"], since=since)
         case "cancelled":
-            return Cancel(at=at, id=id, reason=event.get("reason", ""))
+            return Cancel(at=at, id=id, reason=event.get("reason", ""), keeps=True)
+        case "retried":
+            reopen, renews = frozenset(event.get("reopened", ())), event.get("renews", True)
+            return Reopen(at=at, id=id, visit=event.get("step_id", ""), reopen=reopen, renews=renews)
+        case "child_retried":
+            return ChildRetried(at=at, id=id, visit=event["step_id"], index=event["index"])
         case "child_ended" if snapshot is not None and event["step_id"] in snapshot.pending:
             place = snapshot.pending[event["step_id"]].children[event["index"]]
             if "error" in event:

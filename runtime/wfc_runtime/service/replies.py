@@ -178,7 +178,8 @@ def ended_reply(subject: Subject, snapshot: Snapshot) -> Reply:
         reply["error"] = {**error, "hint": _failure_hint(error, subject)}
     else:
         return cancelled_reply(subject, error.get("message", ""))
-    return {**reply, "next": _after_end(subject, snapshot.status)}
+    following = _after_end(subject, snapshot.status)
+    return {**reply, "next": _or_retry(subject, snapshot, following)}
 
 
 def cancelled_reply(subject: Subject, reason: str) -> Reply:
@@ -330,6 +331,17 @@ def _after_end(subject: Subject, status: str) -> str:
     if subject.agent is not None:
         return f"nothing: the task is {status}; end here"
     return "get_workflow_status(workflow_id=<the run whose action listed this one>)"
+
+
+def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
+    """What follows a failure: a retry, if it is possible. Not at once: an agent would repeat it endlessly."""
+    if snapshot.status != "failed" or snapshot.kept is None:
+        return following
+    visit = snapshot.failures[0].visit
+    call = f'retry_workflow(workflow_id="{subject.id}", step_id="{visit}")'
+    if subject.is_child:
+        return f"{following}; {call} retries it when the cause has been fixed"
+    return f"{call} when the cause has been fixed; otherwise {following}"
 
 
 def _failure_hint(error: Mapping[str, Json], subject: Subject) -> str:

@@ -23,7 +23,7 @@ from wfc_runtime.store import RunRow
 Event = Mapping[str, Any]
 MOST_LISTED = 500
 KINDS = (
-    *("started", "submitted", "refused", "interrupted", "clock", "child_ended"),
+    *("started", "submitted", "refused", "interrupted", "clock", "child_ended", "child_retried"),
     *("cancelled", "migrated", "moved", "checkpoint", "retried"),
 )
 FAILURES = "failures"
@@ -74,6 +74,13 @@ def visits_of(
         for state in [state for state in open_ if left[state]]:
             left[state] -= 1
             _close(open_.pop(state), event)
+        for state in event.get("resumed", ()):
+            # Pending again after a retry, as the same visit.
+            again = next((bar for bar in reversed(found) if bar["state"] == state), None)
+            if again is not None:
+                open_[state] = again
+                for key in ("ended", "to", "seconds", "outcome"):
+                    again.pop(key, None)
         for state in event.get("entered", ()):
             counts[state] += 1
             effect = structure.steps.get(state)

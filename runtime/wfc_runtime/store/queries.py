@@ -259,6 +259,11 @@ class Queries:
         rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
 
+    def was_retried(self, key: int, visit: str) -> bool:
+        """Whether a run was retried from a visit; without a visit, whether it was retried at all."""
+        sql = "SELECT 1 FROM history WHERE run = ? AND kind = 'retried' AND (visit = ? OR ? = '') LIMIT 1"
+        return bool(self._fetch(sql, key, visit, visit))
+
     def history(self, key: int, after: int, limit: int) -> list[HistoryRow]:
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
         found = [self._event(row) for row in self._fetch(sql, key, after, limit)]

@@ -39,8 +39,8 @@ class RunRow:
     """JSON, without the state. Empty if only the row itself was read."""
     fields: dict[str, str | int] = field(default_factory=dict)
     """State fields to write: JSON, or the number of the event whose result the field is."""
-    migrated: bool = False
-    """Whether `digest` differs from the one that was read."""
+    turned: bool = False
+    """Whether `status` or `digest` differ from what was read."""
     may_be_served: bool = True
     """Whether a server may be executing an action of its family, so that claims have to be looked up."""
     parent_row: RunRow | None = None

@@ -157,9 +157,8 @@ class Store:
     def _move(
         self, connection: sqlite3.Connection, row: RunRow, read_version: int, is_unserved: bool
     ) -> None:
-        turned = row.ended or row.migrated
-        values = (*(_turning(row) if turned else ()), *_moving(row), row.key, read_version)
-        sql = _TURNED if turned else _MOVED
+        values = (*(_turning(row) if row.turned else ()), *_moving(row), row.key, read_version)
+        sql = _TURNED if row.turned else _MOVED
         if is_unserved:
             sql, values = sql + _UNSERVED, (*values, row.root)
         if connection.execute(sql, values).rowcount != 1:

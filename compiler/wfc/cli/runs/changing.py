@@ -1,4 +1,4 @@
-"""`wfc runs resume`, `cancel`, `migrate`, `prune`, `export` and `import`."""
+"""`wfc runs resume`, `retry`, `cancel`, `migrate`, `prune`, `export` and `import`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from wfc.workspace.files import writing
 from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.contract import ENDED
 from wfc_runtime.errors import WfcError
+from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
     from wfc.author.answers import Answers
@@ -98,6 +99,30 @@ def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
     with any_service_of(state) as service:
         reply = service.cancel(whole_id(service, run), reason, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is {found['status']}")
+
+
+@click.command()
+@click.argument("run", shell_complete=RUNS)
+@click.option(
+    "--step", default="", metavar="VISIT", help="The failed step, if several failed: test or test@2."
+)
+@json_option
+@click.pass_obj
+def retry(state: Path | None, run: str, step: str, as_json: bool) -> None:
+    """Continue a failed run: its failed step starts over as a new visit, with the state as it was.
+
+    Failed child runs are retried with it, and so are parents that failed because of it. The agent, or `wfc runs
+    resume`, then continues. Retrying the same visit again changes nothing.
+    """
+    with any_service_of(state) as service:
+        reply = service.retry(whole_id(service, run), step, actor=ACTOR)
+    print_reply(reply, as_json, _retried)
+
+
+def _retried(reply: dict[str, Any]) -> str:
+    waiting = ", ".join(action["step_id"] for action in actions_of(reply))
+    now = f"waits in {waiting}" if waiting else f"is {reply['status']}"
+    return f"{reply['workflow_id']} {'was retried before and ' if 'repeated' in reply else ''}{now}"
 
 
 @click.command()

@@ -219,12 +219,16 @@ _HEADLINES = {
     "interrupted": "{step_id}: interrupted: the server that executed it has ended",
     "clock": "time passed",
     "child_ended": "{step_id}: child {index} ended",
+    "child_retried": "{step_id}: child {index} was retried",
+    "retried": "{step_id}: retried",
     "cancelled": "cancelled",
     "migrated": "moved to version {version}",
 }
 
 
 def _headline(event: Event) -> str:
+    if event["event"] == "retried" and "step_id" not in event:
+        return "continued, since its parent was retried"
     return _HEADLINES.get(event["event"], str(event["event"])).format_map(
         {"step_id": "", "index": "", **event}
     )

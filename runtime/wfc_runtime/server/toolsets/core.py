@@ -95,6 +95,14 @@ def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
     return call.context.service.cancel(workflow_id, reason, actor=call.actor)
 
 
+def retry_workflow(call: Call, workflow_id: str, step_id: str = "") -> Reply:
+    """Continue a failed run when the cause has been fixed: the failed step starts over as a new visit, with the state
+    as it was. Retrying a parent also retries its failed child runs, and the other way round. step_id is the failed
+    visit (error.step_id); it can be left out if only one step failed. Repeating the call for the same visit changes
+    nothing."""
+    return call.context.service.retry(workflow_id, step_id, actor=call.actor)
+
+
 TOOLS = (
     Tool(start_workflow, Hints(first=True, moves=True, keyed=True)),
     Tool(submit_result, Hints(idempotent=True, first=True, moves=True)),
@@ -104,5 +112,6 @@ TOOLS = (
     Tool(list_workflows, READS),
     Tool(get_workflow_info, READS),
     Tool(list_runs, READS),
+    Tool(retry_workflow, Hints(idempotent=True, moves=True)),
     Tool(cancel_workflow, Hints(destroys=True, idempotent=True)),
 )

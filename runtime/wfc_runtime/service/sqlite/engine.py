@@ -42,6 +42,7 @@ from wfc_runtime.service.replies import (
 from wfc_runtime.service.server_liveness import LiveServers
 from wfc_runtime.service.sqlite.accounts import spent_by
 from wfc_runtime.service.sqlite.archive import export_run, import_run
+from wfc_runtime.service.sqlite.retry import retry
 from wfc_runtime.service.sqlite.unit_of_work import (
     LoadedRun,
     SnapshotCache,
@@ -101,7 +102,7 @@ def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str 
     # The version that was read: the commit fails if the run has moved in the meantime.
     changes.updated[row.key] = (row, row.version)
     row.version += 1
-    row.digest, row.migrated = current.digest, True
+    row.digest, row.turned = current.digest, True
     row.updated = at
     changes.history.append((row, HistoryRow(row.version, at, "migrated", data, None, actor)))
 
@@ -232,6 +233,10 @@ class SqliteService(SqliteViews, Service, Archive):
             return reply_to(work, loaded)
 
         return self._work(job, actor)
+
+    def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
+        visit = check_step_id(step_id) if step_id else ""
+        return self._work(partial(retry, run=check_run_id(run), step_id=visit), actor)
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         run, at = check_run_id(run), self._clock()

@@ -101,6 +101,9 @@ class ServingService(SqliteService):
         self.workers.wake()
         return reply
 
+    def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
+        return self._led_on(super().retry(run, step_id, actor=actor), super().next_step)
+
     def _led_on(self, reply: Reply, look: Callable[[str], Reply]) -> Reply:
         """The reply after the server has done everything that it can, or after its time is up."""
         run = reply["workflow_id"]

@@ -316,6 +316,7 @@ class UnitOfWork:
     def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:
         # One version per history entry: the version is the number of the last event.
         row.version += 1
+        row.turned = row.turned or row.status != snapshot.status
         row.status = snapshot.status
         row.due = snapshot.due
         row.pending = " ".join(list(snapshot.pending)[:_PENDING_SHOWN])

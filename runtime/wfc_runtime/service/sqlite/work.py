@@ -9,7 +9,18 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
-from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Interrupted, Start, Submit
+from wfc_runtime.machine.events import (
+    Cancel,
+    Child,
+    ChildEnded,
+    Clock,
+    Event,
+    Interrupted,
+    Reopen,
+    Start,
+    Submit,
+)
+from wfc_runtime.machine.snapshot import Kept, Snapshot
 from wfc_runtime.machine.step import NO_REASON, step
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
@@ -26,6 +37,7 @@ from wfc_runtime.service.answers import (
 from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
+from wfc_runtime.service.retrying import Retrying, check_child, whole
 from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend, usage_of
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
@@ -62,6 +74,8 @@ class Work:
         """Whether time alone has changed something."""
         self.refusal: RefusedError | None = None
         """The refusal of an invalid result: raised after its changes have been committed."""
+        self.retries: dict[str, Retrying] = {}
+        """What to start over in runs that are reopened; in others, everything that failed."""
 
     @property
     def at(self) -> float:
@@ -84,10 +98,11 @@ class Work:
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
             # Before the event is recorded: afterwards the visits are no longer pending.
-            more = {**more, **self._broken_off(loaded, visit)}
+            more = {**more, **self._broken_off(loaded, visit, outcome.snapshot.kept)}
         entry = self.unit.record(loaded, event, outcome, visit, more)
-        why = STOPPED[loaded.now.status]
-        self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
+        why, keeps = STOPPED[loaded.now.status], loaded.now.kept is not None
+        self._todo += [partial(self._stop, child_id, why, keeps) for child_id in outcome.stopped]
+        self._todo += [partial(self.reopen, child_id) for child_id in outcome.reopened]
         self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
         if loaded.now.status != "running":
             ended = (
@@ -118,11 +133,17 @@ class Work:
         finally:
             self._settling = False
 
-    def _broken_off(self, loaded: LoadedRun, visit: str | None) -> dict[str, Json]:
+    def _broken_off(self, loaded: LoadedRun, visit: str | None, kept: Kept | None) -> dict[str, Json]:
         """Actions that servers were executing for a run that ends: they are stopped, and may be done in part."""
         pending = loaded.snapshot.pending if loaded.snapshot is not None else ()
-        found = [one for one in pending if one != visit and self.unit.claim_of(loaded, one)]
-        return {"broken_off": list[Json](found)} if found else {}
+        found: list[Json] = []
+        for one in pending:
+            claim = None if one == visit else self.unit.claim_of(loaded, one)
+            if claim is not None:
+                found.append(one)
+                if kept is not None and one in kept.pending:
+                    kept.pending[one].interrupted_at = claim.at
+        return {"broken_off": found} if found else {}
 
     # -- time ------------------------------------------------------------------
 
@@ -187,7 +208,7 @@ class Work:
 
     def _start_child(self, parent: LoadedRun, child: Child) -> None:
         # An earlier child of the same event may have failed the step, which then no longer needs this one.
-        if not _waits_for(parent, child.visit, child.index, child.id):
+        if parent.now.place_of(child.id) is None:
             return
         try:
             module = parent.module if child.workflow is None else self.unit.registry.find(child.workflow)
@@ -215,7 +236,34 @@ class Work:
         )
         self.apply(loaded, start)
 
-    def _stop(self, run_id: str, reason: str) -> None:
+    def reopen(self, run_id: str) -> None:
+        """Continue a run that has ended, and the children that it then waits for."""
+        loaded = self.unit.find(run_id)
+        check_child(run_id, loaded.now)
+        retry = self.retries.get(run_id) or self.whole_retry(loaded)
+        for claim in self.unit.claims(loaded.row):
+            # Its server has stopped, or is stopping, what it was executing when the run ended.
+            if claim.run == loaded.row.key:
+                self.unit.release(claim)
+        event = Reopen(
+            at=self.at,
+            id=loaded.next_event_id,
+            visit=retry.visit,
+            reopen=retry.reopen,
+            renews=retry.renews,
+        )
+        self.apply(loaded, event, retry.visit or None)
+
+    def whole_retry(self, loaded: LoadedRun, visit: str = "") -> Retrying:
+        """Start over a visit of a run, or all of its failed ones, with all failed children."""
+
+        def child(run: str) -> Snapshot | None:
+            row = self.queries.run(run)
+            return None if row is None else self.unit.load(row).now
+
+        return whole(loaded.now, visit, child)
+
+    def _stop(self, run_id: str, reason: str, keeps: bool = False) -> None:
         """Cancel a run. The parent of a child is notified only if it still waits for it."""
         loaded = self.unit.known(run_id)
         if loaded is None:
@@ -228,7 +276,8 @@ class Work:
                 self._stop_without_module(row, reason)
                 return
         if loaded.now.status == "running":
-            self.apply(loaded, Cancel(at=self.at, id=loaded.next_event_id, reason=reason))
+            event = Cancel(at=self.at, id=loaded.next_event_id, reason=reason, keeps=keeps)
+            self.apply(loaded, event)
 
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
         error, children = self.unit.close_without_module(row, reason or NO_REASON)
@@ -249,11 +298,14 @@ class Work:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
             # A parent that was closed without its module can't process events.
-            if found is None or found.ended or found.id in self.unit.closed:
+            if found is None or found.id in self.unit.closed:
+                return
+            if found.ended and self.unit.known(found.id) is None:
                 return
             parent = self.unit.load(found)
-        if _waits_for(parent, row.visit, row.position, row.id):
-            self._end_child(parent, row.visit, row.position, result, secrets, served)
+        place = parent.now.place_of(row.id)
+        if place is not None:
+            self._end_child(parent, *place, result, secrets, served)
 
     def _end_child(
         self,
@@ -279,12 +331,6 @@ class Work:
 def _is_alone(loaded: LoadedRun) -> bool:
     """Whether only the run itself can be due, because it has no parent and no children."""
     return loaded.row.parent is None and not any(one.children for one in loaded.now.pending.values())
-
-
-def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool:
-    """Whether the parent still waits for exactly this run."""
-    pending = parent.now.pending.get(visit)
-    return pending is not None and pending.children[index : index + 1] == [{"run": child_id}]
 
 
 # Answers to pending visits: accepted once, without effect when repeated, otherwise refused with the
@@ -337,9 +383,9 @@ def submit(
     except RefusedError as refused:
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
-        raise with_next_call(loaded, refused, reply_to(work, loaded)) from None
+        raise with_next_call(run, loaded.now, refused, reply_to(work, loaded)) from None
     if refusal is not None:
-        return with_next_call(loaded, refusal, reply_to(work, loaded))
+        return with_next_call(run, loaded.now, refusal, reply_to(work, loaded))
     return with_new(reply_to(work, loaded), before)
 
 

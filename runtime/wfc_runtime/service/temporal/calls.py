@@ -13,6 +13,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
+from wfc_runtime.service.answers import as_repeated
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.replies import Subject, Worker, cancelled_reply, with_workers, worker
 from wfc_runtime.service.temporal.children import NAME
@@ -49,7 +50,7 @@ class Calls:
         """What a run waits for; with `workers`, also who works on its children, each of which is asked."""
         found = await self.said(run, progress, masked)
         if not found.is_quiet or found.unsettled:
-            await self._settle(run)
+            await self.settle(run)
             found = await self.said(run, progress, masked)
         reply = await self.reply(run, found)
         listed = [one["parameters"].get("children", []) for one in actions_of(reply)] if workers else []
@@ -147,7 +148,7 @@ class Calls:
             raise from_error(said.error)
         await self.follow(run, said)
         if said.unsettled:
-            await self._settle(run)
+            await self.settle(run)
         if said.unsettled or not said.reply:
             said = await self.said(run)
         return await self.reply(run, said)
@@ -173,9 +174,7 @@ class Calls:
                 break
             if said.error is None and said.reply:
                 # The earlier execution knows the answer, but not where the run is now.
-                now = await self.look(run)
-                following = now.pop("next")
-                return {**now, "repeated": True, "next": following}
+                return as_repeated(await self.look(run))
             if said.error is not None and said.error["code"] == "answered":
                 message = said.error["message"]
                 raise RefusedError("answered", message, refused.hint, refused.next_call)
@@ -199,7 +198,7 @@ class Calls:
         except (WfcError, ClosedError):
             return True
 
-    async def _settle(self, run: str) -> None:
+    async def settle(self, run: str) -> None:
         """Wait until a run and its children make no more progress on their own, and their parents know."""
         said = CallResult(is_quiet=False)
 
@@ -210,7 +209,7 @@ class Calls:
             return said.is_quiet
 
         if await self._until(is_quiet):
-            await asyncio.gather(*(self._settle(child) for child in said.unsettled))
+            await asyncio.gather(*(self.settle(child) for child in said.unsettled))
             await self.follow(run, said)
 
     async def _until(self, condition: Callable[[], Any]) -> bool:

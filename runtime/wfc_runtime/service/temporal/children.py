@@ -12,7 +12,13 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError, TemporalError
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    ChildWorkflowError,
+    FailureError,
+    TemporalError,
+)
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError, WfcError
@@ -24,7 +30,7 @@ from wfc_runtime.service.replies import STOPPED
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.codec import cancel_reason
 from wfc_runtime.service.temporal.host import Host
-from wfc_runtime.service.temporal.messages import Ended, Seed
+from wfc_runtime.service.temporal.messages import Ended, Reopening, Seed
 from wfc_runtime.service.temporal.modules import Modules
 
 NAME = "wfc"
@@ -33,7 +39,10 @@ FIND = "wfc_find"
 """The local activity that looks up the current version of a workflow."""
 TASK_TIMEOUT = timedelta(seconds=10)
 """How long a run waits for a worker that died while executing it."""
+REOPEN = "wfc_reopen"
+"""The local activity that continues a child that has ended."""
 _FIND_TIMEOUT = timedelta(seconds=60)
+_REOPEN_TIMEOUT = timedelta(seconds=60)
 _STOP_SECONDS = 5
 
 
@@ -64,6 +73,10 @@ class ChildRuns:
         self._births: list[_StartingChild] = []
         self._calls: list[Child] = []
         self._stops: list[tuple[str, str]] = []
+        """Children to cancel, each with the reason as Temporal stores it."""
+        self._reopens: list[Reopening] = []
+        self.plan: dict[str, dict[str, Any]] = {}
+        """What the retry that is being processed starts over, by run."""
         self._busy = 0
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._handed_over: set[str] = set()
@@ -80,7 +93,7 @@ class ChildRuns:
         self._note(outcome)
         while self._todo:
             child = self._todo.popleft()
-            if self._host.place_of(child.id) is None:
+            if self._host.now.place_of(child.id) is None:
                 continue
             if child.workflow is None:
                 self._begin(child, self._host.module)
@@ -97,8 +110,12 @@ class ChildRuns:
 
     def _note(self, outcome: Outcome) -> None:
         self._todo += outcome.started
-        why = STOPPED[self._host.now.status]
-        self._stops += [(child, why) for child in outcome.stopped]
+        host = self._host
+        self._stops += [(child, self._why_stopped) for child in outcome.stopped]
+        at = self._now() if host.seed.simulated else None
+        token = f"{host.row.id}/{host.row.version}"
+        actor = host.entries[-1].actor if host.entries else None
+        self._reopens += [Reopening(child, self.plan, token, actor, at) for child in outcome.reopened]
 
     def _begin(self, child: Child, module: Module) -> None:
         """Take the first step of a child here, and queue a workflow for it only if it has to wait."""
@@ -140,21 +157,25 @@ class ChildRuns:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is queued or in progress."""
-        return not (self._births or self._calls or self._stops or self._busy)
+        return not (self._births or self._calls or self._stops or self._reopens or self._busy)
 
     async def tend(self) -> None:
         """Process the queues until the run ends."""
         while True:
-            await workflow.wait_condition(lambda: bool(self._births or self._calls or self._stops))
+            await workflow.wait_condition(
+                lambda: bool(self._births or self._calls or self._stops or self._reopens)
+            )
             calls, self._calls = self._calls, []
             births, self._births = self._births, []
             stops, self._stops = self._stops, []
+            reopens, self._reopens = self._reopens, []
             self._busy += 1
             try:
                 await asyncio.gather(
                     *(self._call(child) for child in calls),
                     *(self._start(birth) for birth in births),
-                    *(self._stop(child, why) for child, why in stops),
+                    *(self._stop(child, reason) for child, reason in stops),
+                    *(self._reopen(asked) for asked in reopens),
                 )
             finally:
                 self._busy -= 1
@@ -169,7 +190,7 @@ class ChildRuns:
             retry_policy=RetryPolicy(maximum_attempts=3),
         )
         # The run may have dropped the child during the activity.
-        if self._host.place_of(child.id) is None:
+        if self._host.now.place_of(child.id) is None:
             return
         if "error" in found:
             self.hear(child.id, {"error": {**found["error"], "step_id": child.visit}})
@@ -178,13 +199,31 @@ class ChildRuns:
         self._begin(child, self._modules.of_digest(found["digest"], child.workflow))
         self._drain()
 
+    async def _reopen(self, asked: Reopening) -> None:
+        """Continue a child that had ended. It signals its next end."""
+        try:
+            found = await workflow.execute_local_activity(
+                REOPEN,
+                asked,
+                result_type=dict[str, Any],
+                start_to_close_timeout=_REOPEN_TIMEOUT,
+                retry_policy=RetryPolicy(maximum_attempts=3),
+            )
+        except ActivityError as error:
+            found = {"result": {"error": {"code": "temporal", "message": str(error.cause or error)}}}
+        if self._host.now.place_of(asked.child) is None:
+            # The run has dropped it meanwhile.
+            self._stops.append((asked.child, self._why_stopped))
+        elif "result" in found:
+            self.hear(asked.child, found["result"], found.get("secrets", ()))
+
     def _drain(self) -> None:
         """Process what an end outside `follow` has queued."""
         self.follow(Outcome(self._host.now))
 
     async def _start(self, birth: _StartingChild) -> None:
         child, name = birth.child.id, birth.module.workflow
-        if self._host.place_of(child) is None:
+        if self._host.now.place_of(child) is None:
             return
         seed = self._seed(birth)
         handle = await workflow.start_child_workflow(
@@ -200,8 +239,8 @@ class ChildRuns:
         )
         self._watched[child] = asyncio.create_task(self._watch(child, handle))
         # The run may have dropped the child while its workflow was being started.
-        if self._host.place_of(child) is None:
-            self._stops.append((child, STOPPED[self._host.now.status]))
+        if self._host.now.place_of(child) is None:
+            self._stops.append((child, self._why_stopped))
 
     def _seed(self, birth: _StartingChild) -> Seed:
         host, child = self._host, birth.child
@@ -233,9 +272,13 @@ class ChildRuns:
             ended = _failed(child, error)
         self.hear(child, ended.result, ended.secrets)
 
-    async def _stop(self, child: str, why: str) -> None:
+    @property
+    def _why_stopped(self) -> str:
+        now = self._host.now
+        return cancel_reason(STOPPED[now.status], None, True, keeps=now.kept is not None)
+
+    async def _stop(self, child: str, reason: str) -> None:
         """Cancel a child and wait until it stops, so that a caller who sees the run's progress finds it stopped."""
-        reason = cancel_reason(why, None, True)
         if await _if_still_there(workflow.get_external_workflow_handle(child).cancel(reason=reason)):
             with suppress(asyncio.TimeoutError):
                 await workflow.wait_condition(lambda: child in self._heard, timeout=_STOP_SECONDS)

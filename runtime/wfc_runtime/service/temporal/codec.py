@@ -38,14 +38,20 @@ _REASON_PURPOSE = "reason"
 
 
 def cancel_reason(
-    reason: str, actor: str | None, by_parent: bool = False, run: str = "", keyring: Keyring = NO_KEYS
+    reason: str,
+    actor: str | None,
+    by_parent: bool = False,
+    run: str = "",
+    keyring: Keyring = NO_KEYS,
+    keeps: bool = False,
 ) -> str:
-    """The text for Temporal; encrypted if there is a key."""
-    text = json.dumps({"reason": reason, "actor": actor, "by_parent": by_parent})
+    """The text for Temporal; encrypted if there is a key. `keeps`: the run continues when its parent is retried."""
+    data = {"reason": reason, "actor": actor, "by_parent": by_parent}
+    text = json.dumps({**data, "keeps": True} if keeps else data)
     if not keyring:
         return text
-    key_id, data = keyring.encrypt(text.encode(), run, _REASON_PURPOSE)
-    return f"{_ENCRYPTED}{key_id}:{b64encode(data).decode()}"
+    key_id, sealed = keyring.encrypt(text.encode(), run, _REASON_PURPOSE)
+    return f"{_ENCRYPTED}{key_id}:{b64encode(sealed).decode()}"
 
 
 def read_cancel_reason(
@@ -53,14 +59,28 @@ def read_cancel_reason(
 ) -> tuple[str, str | None, bool]:
     """Reason, actor, and whether the parent cancelled the run. Any other text, such as one typed into Temporal's own
     tools, is a reason without an actor."""
+    try:
+        data = _cancel_data(text, run, keyring)
+        return str(data["reason"]), data["actor"], bool(data["by_parent"])
+    except (TypeError, KeyError):
+        return text or "", None, False
+
+
+def continues_with_parent(text: str | None, run: str, keyring: Keyring) -> bool:
+    """Whether a run was cancelled because its parent failed, and continues when that is retried."""
+    return bool(_cancel_data(text, run, keyring).get("keeps"))
+
+
+def _cancel_data(text: str | None, run: str, keyring: Keyring) -> dict[str, Any]:
     # When one workflow cancels another, the server prefixes the reason with a sentence of its own.
     for candidate in (text or "", (text or "").partition(" with reason: ")[2]):
         try:
             data = json.loads(_decrypted(candidate, run, keyring))
-            return str(data["reason"]), data["actor"], bool(data["by_parent"])
-        except (ValueError, TypeError, KeyError):
+        except ValueError:
             continue
-    return text or "", None, False
+        if isinstance(data, dict):
+            return data
+    return {}
 
 
 def _decrypted(text: str, run: str, keyring: Keyring) -> str:

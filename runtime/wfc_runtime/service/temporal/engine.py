@@ -39,6 +39,7 @@ from wfc_runtime.service.temporal.connection import LoopThread, connect, transla
 from wfc_runtime.service.temporal.listing import Recent
 from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Seed
 from wfc_runtime.service.temporal.modules import Modules
+from wfc_runtime.service.temporal.retry import Retrier
 from wfc_runtime.service.temporal.rpc import Rpc
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.views import TemporalViews
@@ -256,6 +257,12 @@ class TemporalService(TemporalViews, Service):
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         ending = self._canceller.cancel(check_run_id(run), check_reason(reason), check_actor(actor))
         reply = self._run(ending)
+        self._note(reply)
+        return reply
+
+    def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
+        visit = check_step_id(step_id) if step_id else ""
+        reply = self._run(Retrier(self._calls).retry(check_run_id(run), visit, check_actor(actor)))
         self._note(reply)
         return reply
 

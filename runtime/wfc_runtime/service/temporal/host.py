@@ -13,7 +13,17 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import unfit
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.events import (
+    Cancel,
+    ChildEnded,
+    ChildRetried,
+    Clock,
+    Event,
+    Outcome,
+    Reopen,
+    Start,
+    Submit,
+)
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
 from wfc_runtime.machine.values import Limits, size_of, to_text
@@ -28,8 +38,16 @@ from wfc_runtime.service.answers import (
     with_next_call,
 )
 from wfc_runtime.service.children import machine_of
-from wfc_runtime.service.history import EventRedaction, event_data, event_kind, kept_fields, shown_event
+from wfc_runtime.service.history import (
+    RETRIED,
+    EventRedaction,
+    event_data,
+    event_kind,
+    kept_fields,
+    shown_event,
+)
 from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.retrying import awaited_again
 from wfc_runtime.service.temporal.messages import Answer, Seed
 from wfc_runtime.store import HistoryRow, RunRow
 
@@ -117,9 +135,32 @@ class Host:
                 secrets=tuple(self.seed.secrets),
             )
             return self.apply(event, more=_NOTHING if self.row.visit else more, actor=self.seed.actor)
+        if self.seed.retry is not None:
+            return self._retry(self.seed.retry["plan"].get(self.row.id, {}), at)
         if self.seed.moved is not None:
             self._enter(at, "moved", to_text(self.seed.moved), None, self.seed.actor)
         return None
+
+    def _retry(self, plan: Mapping[str, Any], at: float) -> Outcome:
+        visit = str(plan.get("visit", ""))
+        event = Reopen(
+            at=at,
+            id=self.next_event_id,
+            visit=visit,
+            reopen=frozenset(plan.get("reopen", ())),
+            renews=bool(plan.get("renews", True)),
+        )
+        return self.apply(event, visit or None, actor=self.seed.actor)
+
+    def retry_child(self, child: str, actor: str | None, at: float) -> Outcome:
+        """Wait again for a failed child while others are at work."""
+        visit, index = awaited_again(self.now, self.row.id, child)
+        event = ChildRetried(at=at, id=self.next_event_id, visit=visit, index=index)
+        return self.apply(event, visit, actor=actor)
+
+    def was_retried(self, visit: str) -> bool:
+        """Whether this execution began with a retry of a visit; without a visit, with any retry."""
+        return any(one.kind == RETRIED and visit in ("", one.visit) for one in self.entries)
 
     def apply(
         self,
@@ -144,14 +185,15 @@ class Host:
             return None
         return self.apply(Clock(at=at, id=self.next_event_id))
 
-    def cancel(self, reason: str, actor: str | None, at: float) -> Outcome:
-        return self.apply(Cancel(at=at, id=self.next_event_id, reason=reason), actor=actor)
+    def cancel(self, reason: str, actor: str | None, at: float, keeps: bool) -> Outcome:
+        event = Cancel(at=at, id=self.next_event_id, reason=reason, keeps=keeps)
+        return self.apply(event, actor=actor)
 
     def child_ended(
         self, child: str, result: dict[str, Json], secrets: Iterable[str], at: float
     ) -> Outcome | None:
         """Process the end of a child; None if no step waits for it."""
-        place = self.place_of(child)
+        place = self.now.place_of(child)
         if self.is_over or place is None:
             return None
         visit, index = place
@@ -164,15 +206,6 @@ class Host:
             secrets=tuple(secrets),
         )
         return self.apply(event, visit)
-
-    def place_of(self, child: str) -> tuple[str, int] | None:
-        """The visit and the index of a child that the run waits for."""
-        for visit, pending in self.now.pending.items():
-            for index, one in enumerate(pending.children):
-                # A child that has ended has its result in this place; only a running one can end.
-                if one == {"run": child}:
-                    return visit, index
-        return None
 
     @property
     def at_work(self) -> list[str]:
@@ -202,7 +235,7 @@ class Host:
         except RefusedError as refused:
             if refused.code == "not_pending" and is_over_wait(self, step_id):
                 return Accepted(reply_to(self, at), None, [])
-            raise with_next_call(self, refused, reply_to(self, at)) from None
+            raise with_next_call(self.row.id, self.now, refused, reply_to(self, at)) from None
 
     def _take(self, answer: Answer, at: float) -> Accepted:
         step_id, outcomes = answer.step_id, []
@@ -218,7 +251,9 @@ class Host:
             raise unfit(answer.unfit)
         if outcome.refusal is not None:
             return Accepted(
-                None, with_next_call(self, outcome.refusal, reply_to(self, at)), [*outcomes, outcome]
+                None,
+                with_next_call(self.row.id, self.now, outcome.refusal, reply_to(self, at)),
+                [*outcomes, outcome],
             )
         self._check_weight()
         return Accepted(None, None, [*outcomes, outcome])
@@ -282,6 +317,8 @@ class Host:
             updated=self.row.updated,
             moved=None,
             earlier=[],
+            retry=None,
+            previous=None,
             keeps_overdue=True,
             # An execution that began under an earlier version keeps its limit for replays; its successor is a new
             # history.

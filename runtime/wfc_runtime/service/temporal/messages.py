@@ -51,6 +51,10 @@ class Seed:
     """The origin of a run from another engine, for the history."""
     earlier: list[dict[str, Any]] = field(default_factory=list)
     """The history from that engine, if it is moved along."""
+    retry: dict[str, Any] | None = None
+    """What to start over in a run that had failed, and in its children: {"plan": {run: ...}}."""
+    previous: str | None = None
+    """The execution that failed before this one, which has the earlier history."""
 
     @property
     def run_limits(self) -> Limits:
@@ -79,6 +83,29 @@ class Move:
     """The argument of `move`: another version of its workflow for a run to continue with."""
 
     digest: str
+    actor: str | None = None
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class RetriedChild:
+    """The argument of `retry_child`: a failed child that continues while its parent waits for others."""
+
+    child: str
+    plan: dict[str, dict[str, Any]]
+    actor: str | None = None
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class Reopening:
+    """The argument of the activity that continues a child that has ended."""
+
+    child: str
+    plan: dict[str, dict[str, Any]]
+    """What to start over, by run. In a run that is not named: everything that failed."""
+    token: str
+    """Identifies the request, so that a repeated one continues the child once."""
     actor: str | None = None
     at: float | None = None
 

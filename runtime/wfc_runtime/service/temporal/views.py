@@ -118,7 +118,11 @@ class TemporalViews:
         found: list[dict[str, Any]] = []
         try:
             async for execution in self.client.list_workflows(query):
-                found.append(await listed(execution))
+                row = await listed(execution)
+                # The execution of a run that was retried stays failed.
+                if row["status"] == "failed" and not await self._is_latest(execution):
+                    continue
+                found.append(row)
                 passed = 0 if before is None else _place(found, before)
                 if len(found) - passed >= count:
                     break
@@ -130,6 +134,9 @@ class TemporalViews:
             if workflow in (None, row["workflow"]) and row["workflow_id"].startswith(beginning or "")
         ]
         return merged[0 if before is None else _place(merged, before) :][:count]
+
+    async def _is_latest(self, execution: WorkflowExecution) -> bool:
+        return (await self._calls.rpc.describe(execution.id)).run_id == execution.run_id
 
     def ids(self, beginning: str, limit: int) -> list[str]:
         return self._run(self._ids(check_run_id(beginning), limit))

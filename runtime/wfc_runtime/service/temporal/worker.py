@@ -16,11 +16,15 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from wfc_runtime.errors import StepError, WfcError
-from wfc_runtime.service.temporal.children import FIND
+from wfc_runtime.service.temporal.calls import Calls
+from wfc_runtime.service.temporal.children import FIND, REOPEN
 from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.connection import connect
 from wfc_runtime.service.temporal.encryption import IN_CLEAR, SET_A_KEY, UnreadableError
+from wfc_runtime.service.temporal.messages import Reopening
 from wfc_runtime.service.temporal.modules import Modules, log, register_worker
+from wfc_runtime.service.temporal.retry import Retrier
+from wfc_runtime.service.temporal.rpc import Rpc
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
@@ -39,6 +43,13 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
             record = StepError(error.code, error.message, error.hint).record("")
             return {"error": record}
 
+    retrier = Retrier(Calls(Rpc(client, settings), None))
+
+    @activity.defn(name=REOPEN)
+    async def reopen(asked: Reopening) -> dict[str, Any]:
+        """Continue a child that has ended, for a parent that was retried."""
+        return await retrier.reopen(asked)
+
     # The library logs a traceback for each failed task; our own line is enough.
     logging.getLogger("temporalio").setLevel(logging.ERROR)
     _one_line_for_unreadable_runs()
@@ -47,7 +58,7 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
         client,
         task_queue=settings.task_queue,
         workflows=[RunWorkflow],
-        activities=[find],
+        activities=[find, reopen],
         activity_executor=ThreadPoolExecutor(4, thread_name_prefix="wfc-find"),
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=_STICKY,

@@ -23,9 +23,15 @@ from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import state_reply, with_progress
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.children import NAME, ChildRuns
-from wfc_runtime.service.temporal.codec import AGAIN, error_of, read_cancel_reason, to_failure
+from wfc_runtime.service.temporal.codec import (
+    AGAIN,
+    continues_with_parent,
+    error_of,
+    read_cancel_reason,
+    to_failure,
+)
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
-from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, Seed
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, RetriedChild, Seed
 from wfc_runtime.service.temporal.modules import worker_context
 
 MOST_REPLY = 1_800_000
@@ -57,6 +63,7 @@ class RunWorkflow:
         at = self._now() if seed.at is None else seed.at
         self._host = Host(info.workflow_id, seed, module, at)
         self._children = ChildRuns(self._host, self._modules, self._now, self._publish)
+        self._children.plan = (seed.retry or {}).get("plan", {})
         self._children.follow(self._host.begin(at))
 
     # -- the run from start to end ---------------------------------------------
@@ -103,10 +110,10 @@ class RunWorkflow:
 
     def _cancel(self) -> None:
         if not self._host.is_over:
-            reason, actor, self._stopped_by_parent = read_cancel_reason(
-                workflow.cancellation_reason(), self._host.row.id, self._keyring
-            )
-            self._children.follow(self._host.cancel(reason, actor, self._now()))
+            said, run = workflow.cancellation_reason(), self._host.row.id
+            reason, actor, self._stopped_by_parent = read_cancel_reason(said, run, self._keyring)
+            keeps = continues_with_parent(said, run, self._keyring)
+            self._children.follow(self._host.cancel(reason, actor, self._now(), keeps))
 
     async def _end(self) -> Json:
         host, now, parent = self._host, self._host.now, self._host.seed.parent
@@ -229,6 +236,21 @@ class RunWorkflow:
         except WfcError as error:
             raise to_failure(error) from None
 
+    @workflow.update
+    async def retry_child(self, asked: RetriedChild) -> None:
+        self._children.plan = asked.plan
+        self._children.follow(self._host.retry_child(asked.child, asked.actor, self._at(asked.at)))
+        await workflow.wait_condition(lambda: self._children.is_quiet)
+
+    @retry_child.validator
+    def check_retry_child(self, asked: RetriedChild) -> None:
+        if self._host.now.place_of(asked.child) is not None:
+            raise ApplicationError("the child was retried before", type=AGAIN)
+        try:
+            self._host.trial().retry_child(asked.child, asked.actor, self._moment(asked.at))
+        except RefusedError as refused:
+            raise to_failure(refused) from None
+
     @workflow.signal
     def child_ended(self, ended: Ended) -> None:
         self._children.hear(ended.child, ended.result, ended.secrets)
@@ -270,8 +292,18 @@ class RunWorkflow:
             "events": host.shown_entries(after, limit),
             "first": host.first,
             "version": host.row.version,
-            "previous": workflow.info().continued_run_id if host.seed.moved is None else None,
+            "previous": self._previous,
         }
+
+    @property
+    def _previous(self) -> str | None:
+        """The execution with the events before those of this one."""
+        seed = self._host.seed
+        return seed.previous or (workflow.info().continued_run_id if seed.moved is None else None)
+
+    @workflow.query
+    def was_retried(self, visit: str) -> dict[str, Any]:
+        return {"was": self._host.was_retried(visit), "previous": self._previous}
 
     @workflow.query
     def whole(self) -> dict[str, Any]:
@@ -280,7 +312,7 @@ class RunWorkflow:
 
     @workflow.query
     def waits_for(self, child: str) -> bool:
-        return self._host.place_of(child) is not None or not self._children.is_quiet
+        return self._host.now.place_of(child) is not None or not self._children.is_quiet
 
     def _said(self, reply: Reply) -> CallResult:
         host = self._host

@@ -1,0 +1,128 @@
+"""Continuing a run that has ended: one that failed, or one that was cancelled because its parent failed.
+
+The failed step is entered again as a new visit. Steps that were pending beside it are pending again as the same visits,
+and their time limits start again; a wait that is over by now ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.events import Reopen
+from wfc_runtime.machine.interpreter import Condition, Interpreter, Node, Structure
+from wfc_runtime.machine.run import Run
+from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Snapshot
+from wfc_runtime.machine.values import Limits
+
+
+def kept_of(snapshot: Snapshot) -> Kept:
+    """What a run that has ended needs to continue. Raises `RefusedError` with the reason if it can't."""
+    if snapshot.kept is not None:
+        return snapshot.kept
+    if snapshot.status != "failed":
+        status = "in progress" if snapshot.status == "running" else snapshot.status
+        raise RefusedError("not_failed", f"the run is {status}: only a failed run can be retried")
+    if not snapshot.failures:
+        raise RefusedError(
+            "not_kept",
+            "the run failed under an earlier version of wfc, which did not keep what a retry needs",
+            "Start a new run.",
+        )
+    raise RefusedError(
+        "secrets",
+        "the run had secrets, which were deleted when it failed, so it can't be retried",
+        "Start a new run.",
+    )
+
+
+def failures_of(snapshot: Snapshot, visit: str) -> list[Failure]:
+    """The failures that a retry of a visit starts over; without a visit, all of them."""
+    if snapshot.status == "cancelled" and not visit:
+        # Nothing failed: its parent did. What has been deferred stays so.
+        return []
+    found = [one for one in snapshot.failures if not visit or one.visit == visit]
+    if found:
+        return found
+    names = ", ".join(f"`{one.visit}`" for one in snapshot.failures)
+    raise RefusedError("not_failed", f"`{visit}` is not a step that failed this run", f"Failed: {names}.")
+
+
+def started_over(snapshot: Snapshot, visit: str) -> list[Failure]:
+    """The failures that a retry of a visit starts over, and the one that ended the run if it is another one."""
+    chosen, kept = failures_of(snapshot, visit), kept_of(snapshot)
+    return chosen + [one for one in snapshot.failures if one.state in kept.entering and one not in chosen]
+
+
+def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Limits) -> Run:
+    """A run in progress again. Raises `RefusedError` if it can't be continued."""
+    kept, failures = kept_of(snapshot), failures_of(snapshot, event.visit)
+    resumed = started_over(snapshot, event.visit)
+    again = snapshot.copy()
+    again.status, again.kept, again.result = "running", None, None
+    again.pending = {visit: one.copy() for visit, one in kept.pending.items()}
+    run = Run(structure, again, event, limits)
+    active, chosen = set(kept.configuration), set[str]()
+    steps = [one for one in failures if one.state != GATE]
+    for failure in sorted(steps, key=lambda one: structure.nodes[one.state].order):
+        there = _moved(structure.nodes[failure.state], active, structure)
+        # A step that comes before others that failed leads to them again.
+        if there >= chosen:
+            active = there
+            chosen.add(failure.state)
+    entering = active & (chosen | set(kept.entering))
+    for failure in resumed:
+        if failure.state in entering:
+            _renew_turns(structure, again, failure)
+            if failure.children is not None:
+                run.resumed[failure.state] = failure.children
+    is_old = snapshot.status == "failed"
+    left = [replace(one, is_old=one.is_old or is_old) for one in snapshot.failures if one not in failures]
+    again.failures, again.error = left, left[0].error if left else None
+    again.configuration = sorted(active, key=lambda name: structure.nodes[name].order)
+    again.pending = {visit: one for visit, one in again.pending.items() if one.state in active}
+    _go_on(run, Interpreter(structure, run, again.configuration), entering)
+    return run
+
+
+def _go_on(run: Run, interpreter: Interpreter, entering: set[str]) -> None:
+    run.interpreter = interpreter
+    before = dict(run.snapshot.pending)
+    run.outcome.resumed = [one.state for one in before.values()]
+    for one in before.values():
+        run.structure.steps[one.state].restart(run, one)
+        run.outcome.reopened += [str(child["run"]) for child in one.children if child and "run" in child]
+    interpreter.resume(entering)
+    for visit, one in before.items():
+        effect = run.structure.steps[one.state]
+        if one.interrupted_at is not None and isinstance(effect, Ask) and visit in run.snapshot.pending:
+            # A server was executing it when the run ended.
+            effect.interrupted(run, visit, one.interrupted_at)
+    run.snapshot.configuration = interpreter.configuration
+
+
+def _moved(target: Node, active: set[str], structure: Structure) -> set[str]:
+    """The active states with this one among them. A branch that ended before stays at its end."""
+    if target.id in active:
+        return active
+    around = next(node for node in target.ancestors if node.id in active)
+    moved = {name for name in active if around not in structure.nodes[name].ancestors}
+    for node in target.path:
+        if node is around:
+            break
+        moved.add(node.id)
+        for branch in node.children if node.is_parallel else ():
+            if branch not in target.path:
+                moved |= {branch.id, next(child.id for child in branch.children if child.is_final)}
+    return moved
+
+
+def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> None:
+    """A retried visit is not a turn of a loop. A loop that failed at `max_iterations` may do as many turns again."""
+    node = structure.nodes[failure.state]
+    edges = [*node.eventless, *(edge for found in node.on.values() for edge in found)]
+    if any(isinstance(one, Condition) and one.most is not None for edge in edges for one in edge.guards):
+        done = snapshot.loops.get(node.id, 0)
+        is_over = failure.error["code"] == "max_iterations"
+        snapshot.loops[node.id] = snapshot.visits[node.id] if is_over else done + 1
