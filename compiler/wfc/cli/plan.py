@@ -13,7 +13,7 @@ import click
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.stdin import stdin_option
-from wfc.cli.shared.workflow import compile_in_memory, find_workflow_or_stdin, print_errors
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow_or_stdin, print_errors, written_condition
 from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
 from wfc_runtime.claude_code import find_missing
@@ -59,20 +59,13 @@ def command(workflow: str, as_json: bool, stdin_filename: Path | None) -> int:
 
 
 def _use_written_conditions(plan: Plan, graph: Mapping[str, Vertex]) -> None:
-    """Show when a block runs in the words of its file: the dependencies that must succeed, and its condition."""
+    """Show when a block runs in the words of its file."""
     for step in plan["steps"]:
         if "when" in step and step["id"] in graph:
-            step["when"] = _written(graph[step["id"]])
+            step["when"] = written_condition(graph[step["id"]])
     for branch in plan["branches"]:
         if branch["kind"] == "when" and branch["step"] in graph:
-            branch["if"] = _written(graph[branch["step"]])
-
-
-def _written(vertex: Vertex) -> str:
-    needed = [f"{one.step} succeeded" for one in vertex.waits if one.required]
-    if not vertex.condition:
-        return " and ".join(needed)
-    return " and ".join([*needed, f"({vertex.condition})"] if needed else [vertex.condition])
+            branch["if"] = written_condition(graph[branch["step"]])
 
 
 def render_plan(plan: Plan, style: Style) -> str:

@@ -12,13 +12,17 @@ from typing import Any
 from jinja2 import nodes
 
 from wfc.author.explore.solve import (
+    JSON,
     Goal,
     Known,
     Path,
     Term,
+    constant,
     expressions,
+    is_constant,
     lone,
     nest,
+    normal,
     sample,
     solve,
     term_of,
@@ -37,8 +41,6 @@ from wfc_runtime.service.children import is_briefed
 
 # Shapes: the parts of a value that later steps read, which determine its form.
 
-_JSON = "\0json"
-"""In a path, stands for the value of a text after it was parsed."""
 _LISTS = frozenset(
     {
         "first",
@@ -76,6 +78,7 @@ class Shapes:
 
     def compared(self, path: Path, value: Any) -> None:
         """A constant with which the value is compared: the value should be of the same type."""
+        self.read(Term(path))
         self._leaves.setdefault(path, value)
 
     def same(self, term: Term, path: Path) -> None:
@@ -85,25 +88,34 @@ class Shapes:
 
     def of(self, path: Path, depth: int = 0) -> Any:
         """A value with all parts that are read; None if nothing is read."""
-        inside = dict(self._inside.get(path, {}))
         if depth > _DEEPEST:
             return None
+        found = self._own(path, depth)
         for other in self._same.get(path, ()):
-            value = self.of(other, depth + 1)
-            if value is not None:
-                return value
-        if _JSON in inside:
-            return json.dumps(self.of((*path, _JSON), depth + 1) or {})
+            found = both(found, self.of(other, depth + 1))
+        return self._leaves.get(path) if found is None else found
+
+    def _own(self, path: Path, depth: int) -> Any:
+        inside = self._inside.get(path, {})
+        if JSON in inside:
+            return json.dumps(self.of((*path, JSON), depth + 1) or {})
         if 0 in inside:
             return [self._leaf((*path, 0), depth)]
         names = [name for name in inside if isinstance(name, str)]
-        if names:
-            return {name: self._leaf((*path, name), depth) for name in names}
-        return self._leaves.get(path)
+        return {name: self._leaf((*path, name), depth) for name in names} if names else None
 
     def _leaf(self, path: Path, depth: int) -> Any:
         value = self.of(path, depth + 1)
         return "x" if value is None else value
+
+
+def both(one: Any, other: Any) -> Any:
+    """A value that has what two have. Where they differ, the first counts."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {**other, **{key: both(value, other.get(key)) for key, value in one.items()}}
+    if isinstance(one, list) and isinstance(other, list) and one and other:
+        return [both(one[0], other[0]), *one[1:]]
+    return other if one is None else one
 
 
 def _places(term: Term) -> Iterator[Path]:
@@ -115,16 +127,19 @@ def _places(term: Term) -> Iterator[Path]:
         if name in _LISTS:
             yield (*place, 0)
         attribute = operation.argument(0) if name in ("selectattr", "rejectattr") else None
-        if name == "map":
+        if name in ("map", "sum", "min", "max", "sort", "unique"):
             attribute = operation.argument(9, "attribute")
         if isinstance(attribute, str):
             yield (*place, 0, *attribute.split("."))
         if name in ("first", "last"):
             place = (*place, 0)
-        elif name == "at":
+        elif name == "at" or (name == "get" and isinstance(operation.argument(0), str)):
             place = (*place, operation.argument(0))
         elif name == "parse_json":
-            place = (*place, _JSON)
+            place = (*place, JSON)
+        elif name in ("length", "count") and JSON in place:
+            yield (*place, 0)
+            return
         elif name not in _SAME:
             return
         yield place
@@ -189,6 +204,13 @@ class Scope:
         ]
 
     @cached_property
+    def needed_inputs(self) -> dict[str, str]:
+        """The inputs that it can't do without, each with its type."""
+        schema = self.machine.inputs.model_json_schema(by_alias=True)
+        found = {name: schema["properties"][name] for name in schema.get("required", ())}
+        return {name: str({**one, **one.get("anyOf", [{}])[-1]}.get("type")) for name, one in found.items()}
+
+    @cached_property
     def trees(self) -> list[nodes.Node]:
         return [tree for text in self.texts for tree in expressions(text)]
 
@@ -201,9 +223,15 @@ class Scope:
                     term = self.term(text, effect)
                     if term is not None:
                         found.same(term, ("state", name))
+                    for key, inner in text.items() if isinstance(text, dict) else ():
+                        if (part := self.term(inner, effect)) is not None:
+                            found.same(part, ("state", name, key))
             elif isinstance(effect, Spawn) and (term := self.term(effect.items)) is not None:
                 found.read(term.then_first())
                 found.same(term.then_first(), ("item",))
+        for tree in self.trees:
+            for term, value in _examples(tree):
+                found.compared(normal(term).path, value)
         return found
 
     def term(self, text: Any, assign: Assign | None = None) -> Term | None:
@@ -212,6 +240,34 @@ class Scope:
         if term is not None and assign is not None and term.path[0] in assign.updates:
             return Term(("state", *term.path), term.operations)
         return term
+
+
+def _examples(tree: nodes.Node) -> Iterator[tuple[Term, Any]]:
+    """Values that something is compared with, or is computed from: what stands there should be of their kind."""
+    for compared in tree.find_all(nodes.Compare):
+        left, op, right = compared.expr, compared.ops[0].op, compared.ops[0].expr
+        for one, other in ((left, right), (right, left)):
+            term = term_of(one)
+            value = constant(other) if is_constant(other) else 1 if op in _ORDERING else None
+            if term is None or op in ("in", "notin") or not isinstance(value, int | float | str):
+                continue
+            if all(operation.name in _ARITHMETIC for operation in normal(term).operations):
+                yield term, value
+    for computed in tree.find_all(nodes.BinExpr):
+        if computed.operator in _ARITHMETIC:
+            terms = (term_of(side) for side in (computed.left, computed.right))
+            yield from ((term, 1) for term in terms if term is not None)
+    for applied in tree.find_all(nodes.Filter):
+        if applied.name == "sum" and applied.node is not None and (term := term_of(applied.node)) is not None:
+            named = {str(one.key): constant(one.value) for one in applied.kwargs}
+            attribute = str(named.get("attribute") or "")
+            inner = Term((*normal(term).path, 0, *(attribute.split(".") if attribute else ())))
+            yield inner, 1
+
+
+_EXAMPLES = {"string": "x", "number": 1, "integer": 1, "boolean": False, "array": [], "object": {}}
+_ORDERING = ("lt", "lteq", "gt", "gteq")
+_ARITHMETIC = frozenset({"round", "abs", "+", "-", "*", "/", "//", "%", "r+", "r-", "r*", "r/"})
 
 
 class World:
@@ -226,6 +282,22 @@ class World:
         self.briefs: dict[str, list[tuple[Scope, Spawn]]] = {}
         """Tasks that a named agent executes, and the steps that start them."""
         self._add(name, modules[name].workflow.machine, modules[name])
+        for scope in self.scopes.values():
+            for parent, spawn in scope.parents:
+                self._shape_inputs(parent, spawn, scope)
+
+    def _shape_inputs(self, parent: Scope, spawn: Spawn, child: Scope) -> None:
+        """What a child is given should be of the kinds that its inputs have."""
+        needed = child.needed_inputs
+        for name, kind in needed.items():
+            example = _EXAMPLES.get(kind)
+            if spawn.inputs is None:
+                # A single input may be the item itself.
+                term = Term(("item", name)) if len(needed) > 1 and not spawn.is_call else None
+            else:
+                term = parent.term(spawn.inputs.get(name))
+            if term is not None and example is not None and not normal(term).operations:
+                parent.shapes.compared(normal(term).path, example)
 
     def _add(self, name: str, machine: AnyMachine, module: Module) -> Scope:
         if name in self.scopes:
@@ -317,13 +389,22 @@ class World:
             return
         term = scope.term(text, assign)
         if term is not None:
-            undone = tuple(undo((nest(value, rest) for value in values), term.operations))
-            yield from self._sources(scope, term.path, undone, depth + 1)
+            yield from self._through(scope, normal(term), rest, values, depth)
         elif not rest and values and isinstance(values[0], bool):
             for goal in solve(expression, values[0], self.known(scope)):
                 for path, wanted in goal.items():
                     full = ("state", *path) if assign is not None and path[0] in assign.updates else path
                     yield from self._sources(scope, full, tuple(wanted), depth + 1)
+
+    def _through(
+        self, scope: Scope, term: Term, rest: Path, values: tuple[Any, ...], depth: int
+    ) -> Iterator[Aim]:
+        """Where the value at a place inside of what a term gives comes from."""
+        if term.operations:
+            undone = tuple(undo((nest(value, rest) for value in values), term.operations))
+            yield from self._sources(scope, term.path, undone, depth + 1)
+        else:
+            yield from self._sources(scope, (*term.path, *rest), values, depth + 1)
 
     def _of_child(self, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
         """The result of a child is its returned value."""
@@ -344,18 +425,22 @@ class World:
         self, parent: Scope, spawn: Spawn, name: str, rest: Path, values: tuple[Any, ...], depth: int
     ) -> Iterator[Aim]:
         if spawn.inputs is None:
-            for inner in (rest, (name, *rest)):
+            child = self.scopes.get(spawn.task or "")
+            # An item that is no object can be one input only.
+            whole = [rest] if child is None or len(child.needed_inputs) < 2 else []
+            for inner in (*whole, (name, *rest)):
                 yield from self._of_item(parent, spawn, inner, values, depth)
             return
         expression = lone(spawn.inputs.get(name))
         term = term_of(expression) if expression is not None else None
         if term is None:
             return
-        undone = tuple(undo((nest(value, rest) for value in values), term.operations))
+        term = normal(term)
         if term.path[0] == "item":
+            undone = tuple(undo((nest(value, rest) for value in values), term.operations))
             yield from self._of_item(parent, spawn, term.path[1:], undone, depth)
         else:
-            yield from self._sources(parent, term.path, undone, depth + 1)
+            yield from self._through(parent, term, rest, values, depth)
 
     def _of_item(
         self, parent: Scope, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int
@@ -363,8 +448,7 @@ class World:
         expression = lone(spawn.items)
         term = term_of(expression) if expression is not None else None
         if term is not None:
-            undone = tuple(undo(([nest(value, rest)] for value in values), term.operations))
-            yield from self._sources(parent, term.path, undone, depth + 1)
+            yield from self._through(parent, normal(term), (0, *rest), values, depth)
 
 
 # Values worth trying, taken from all expressions: constants and their neighbours, texts that match
@@ -479,8 +563,10 @@ class Chart:
                     yield self._branch(edge, "then", _constant(choice.text) is not False)
                 elif edge is not node.eventless[0]:
                     yield self._branch(edge, "else", _constant(_first_text(node)) is not True)
-            for edge in node.on.get("recover", ()):
-                kind = "used up" if any(counted(one) for one in node.eventless) else "on error"
+            # A condition that can't be evaluated is a failure of its step, which has a way out of its own.
+            recovery = node.on.get("recover", ()) if node.id in self.structure.steps else ()
+            for edge in recovery or (node.on.get("recover", ()) if _is_counted(node) else ()):
+                kind = "used up" if _is_counted(node) else "on error"
                 yield self._branch(edge, kind, True)
 
     def _branch(self, edge: Edge, kind: str, possible: bool) -> Branch:
@@ -516,6 +602,10 @@ class Chart:
         """From the end of a branch, the flow continues after the step around it."""
         around = node.parent.parent if node.is_final and node.parent else None
         return self._out.get(around.id, []) if around is not None and around.is_parallel else []
+
+
+def _is_counted(node: Node) -> bool:
+    return any(counted(one) for one in node.eventless)
 
 
 def _from(edge: Edge, node: Node) -> Edge:

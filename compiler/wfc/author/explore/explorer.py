@@ -14,9 +14,10 @@ from wfc.author.explore.branches import Branch, Pool, World
 from wfc.author.explore.search import Attempt, Inputs, Key, Makers, Search
 from wfc.author.explore.trial import Signature, Trace, signatures
 from wfc.language.shape import InputDecl
+from wfc.testfiles.scripts import Script
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.values import Limits
-from wfc_runtime.plan.counting import Counter
+from wfc_runtime.plan.counting import Counter, condition_of
 from wfc_runtime.registry import Module
 
 # The report.
@@ -76,9 +77,20 @@ class Unreached:
     step: str
     kind: str
     place: str
+    why: str
+    """not come to, not decided by answers, never true, never false, did not fail, or not used up."""
+    condition: str = ""
+    """What decides it, where a run came to it."""
 
     def to_data(self) -> dict[str, Any]:
-        return {"in": self.scope, "step": self.step, "branch": self.kind, "place": self.place}
+        found = {
+            "in": self.scope,
+            "step": self.step,
+            "branch": self.kind,
+            "place": self.place,
+            "why": self.why,
+        }
+        return {**found, "condition": self.condition} if self.condition else found
 
 
 @dataclass
@@ -238,10 +250,15 @@ def explore(
     inputs: Mapping[str, InputDecl],
     budget: Budget,
     given: Mapping[str, Any] | None = None,
+    seeds: Sequence[Seed] = (),
 ) -> Report:
-    """Explore one of some workflows; the others are those that it calls. `given`: fixed inputs."""
+    """Explore one of some workflows; the others are those that it calls.
+
+    `given`: fixed inputs. `seeds`: answers to try first and to vary.
+    """
     began = time.monotonic()
     search = make_search(modules, name, inputs, budget, given)
+    search.seeds = [_attempt(seed, search, given or {}) for seed in seeds]
     search.go()
     report = Report(name, budget.seed, search.done, budget.runs)
     _count_branches(search, report)
@@ -249,6 +266,39 @@ def explore(
     report.problems.sort(key=lambda problem: _order(problem.place))
     report.seconds = time.monotonic() - began
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """Inputs and answers that somebody wrote down, as answers files and tests have them."""
+
+    inputs: Mapping[str, Any]
+    scripts: Mapping[str, Script]
+
+
+def _attempt(seed: Seed, search: Search, given: Mapping[str, Any]) -> Attempt:
+    answers: dict[Key, list[Any]] = {}
+    always: dict[Key, Any] = {}
+    for key, script in seed.scripts.items():
+        for place in _asked_as(key, search):
+            values = [one.value for one in script.answers]
+            if script.repeats:
+                always[place] = values[0]
+            else:
+                answers[place] = values
+    return Attempt({**seed.inputs, **given}, answers, always, is_short=True)
+
+
+def _asked_as(key: str, search: Search) -> list[Key]:
+    """The steps that a key of an answers file stands for."""
+    scope, slash, step = key.rpartition("/")
+    if slash:
+        return [(scope, step)]
+    return [
+        (name, key)
+        for name, known in search.world.scopes.items()
+        if any(node.name == key for node in structure_of(known.machine).nodes.values())
+    ]
 
 
 def make_search(
@@ -337,8 +387,10 @@ def _count_branches(search: Search, report: Report) -> None:
         if search.is_reached(branch):
             report.reached += 1
         elif branch.is_possible:
+            why, condition = _reason(search, branch)
+            place = _place_of_branch(search, branch)
             report.unreached.append(
-                Unreached(branch.scope.name, branch.step, branch.kind, _place_of_branch(search, branch))
+                Unreached(branch.scope.name, branch.step, branch.kind, place, why, condition)
             )
         else:
             message = f"this branch is unreachable ({branch.kind})"
@@ -346,6 +398,24 @@ def _count_branches(search: Search, report: Report) -> None:
             report.problems.append(
                 Problem("unreachable", branch.scope.name, branch.step, place, message, name=branch.step)
             )
+
+
+def _reason(search: Search, branch: Branch) -> tuple[str, str]:
+    """Why a branch was not reached, and the condition that decides it, if a run came to that."""
+    source = branch.edge.source
+    if not any(trace.entered[branch.scope.name, source.id] for trace in search.covered.values()):
+        return "not come to", ""
+    if branch.kind == "on error":
+        return "did not fail", ""
+    if branch.kind in ("jump", "used up"):
+        return "not used up", ""
+    condition = condition_of(source.eventless[0])
+    if condition is None:
+        return "not come to", ""
+    text = condition.text if isinstance(condition.text, str) else ""
+    if not any(search.world.wanted(branch.scope, condition, branch.kind == "then")):
+        return "not decided by answers", text
+    return ("never true" if branch.kind == "then" else "never false"), text
 
 
 def _failures(search: Search) -> Iterator[Problem]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from wfc.author.explore.branches import BRIEF, Aim, Branch, Chart, Pool, Scope, World
+from wfc.author.explore.branches import BRIEF, Aim, Branch, Chart, Pool, Scope, World, both
 from wfc.author.explore.solve import Path
 from wfc.author.explore.trial import Findings, Question, Trace, Trial
 from wfc.author.explore.values import Maker, Unfit
+from wfc.testfiles.scripts import fill, reports_failure
 from wfc_runtime.errors import RequestError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.inputs import check_inputs
@@ -41,6 +42,8 @@ class Attempt:
     answers: Mapping[Key, Sequence[Any]] = field(default_factory=dict)
     always: Mapping[Key, Any] = field(default_factory=dict)
     """The answer after all others are used."""
+    base: Mapping[Key, Sequence[Any]] = field(default_factory=dict)
+    """Answers of an earlier trial, which aims change in places."""
     aims: tuple[Aim, ...] = ()
     mode: str = "always"
     """Whether aims apply to every visit of a step (`varied`: with different texts), only to the first, or from the
@@ -48,6 +51,8 @@ class Attempt:
     turn: int = 0
     """The index of the value to use among the suitable ones."""
     chance: float = 0.0
+    is_short: bool = False
+    """Whether answers may be in the short forms that people write."""
 
 
 class Makers:
@@ -101,9 +106,12 @@ class Chooser:
         attempt = self._attempt
         given = attempt.answers.get(question.key, ())
         if question.number < len(given):
-            return given[question.number]
+            return self._whole(question, given[question.number])
         if question.key in attempt.always:
-            return attempt.always[question.key]
+            return self._whole(question, attempt.always[question.key])
+        earlier = attempt.base.get(question.key, ())
+        if question.number < len(earlier) and not reports_failure(earlier[question.number]):
+            return self._aimed(question, earlier[question.number])
         base = self._makers.plain(question)
         if base is Unfit:
             self.unfit.append(question)
@@ -113,6 +121,9 @@ class Chooser:
                 return FAILED
             return self._makers.of(question).random(self._random)
         return self._aimed(question, base)
+
+    def _whole(self, question: Question, answer: Any) -> Any:
+        return fill(question.kind, question.schema, answer) if self._attempt.is_short else answer
 
     def _aimed(self, question: Question, base: Any) -> Any:
         attempt = self._attempt
@@ -176,15 +187,15 @@ class Inputs:
         base = self.plain()
         return [{**base, name: value} for name, maker in self._makers.items() for value in maker.edges()]
 
-    def aimed(self, aims: Sequence[Aim], turn: int) -> dict[str, Any]:
-        found = self.plain()
+    def aimed(self, aims: Sequence[Aim], turn: int, base: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        found = self.plain() if base is None else dict(base)
         for place, values in _by_place(aims, self._scope, None).items():
             name, rest = str(place[0]), place[1:]
             maker = self._makers.get(name)
             if maker is None:
                 continue
-            base = found.get(name, None if not rest else maker.plain())
-            fitting = [made for value in values if maker.fits(made := maker.with_value(base, rest, value))]
+            known = found.get(name, None if not rest else maker.plain())
+            fitting = [made for value in values if maker.fits(made := maker.with_value(known, rest, value))]
             if fitting:
                 found[name] = fitting[turn % len(fitting)]
         return found
@@ -201,6 +212,8 @@ class Inputs:
 
 _MODES = ("always", "varied", "later", "first")
 _TURNS = 3
+_TURNED, _WAYS = 4, 6
+"""How many trials are turned at a decision, and in how many ways each."""
 _LEFT_TO_CHANCE = 0.3
 """The minimum share of random runs."""
 
@@ -224,6 +237,8 @@ class Search:
     seed: int
     most_events: int
     progress: Callable[[int, int, int], None]
+    seeds: Sequence[Attempt] = ()
+    """Answers that people have written down, in tests and answers files: tried first, and then varied."""
     findings: Findings = field(default_factory=Findings)
     done: int = 0
     covered: dict[tuple[str, Edge], Trace] = field(default_factory=dict)
@@ -240,6 +255,8 @@ class Search:
     def go(self) -> None:
         try:
             self._start()
+            for seed in self.seeds:
+                self._try(seed)
             self._aim()
             self._fail_where_asked()
             self._edges(int(self.runs * (1 - _LEFT_TO_CHANCE)))
@@ -297,12 +314,35 @@ class Search:
     # -- branches ----------------------------------------------------------------
 
     def _aim(self) -> None:
-        """Aim at each branch that has not been reached, along a shortest path."""
-        for branch in self.branches:
-            for attempt in self._attempts_at(branch) if branch.is_possible else ():
-                if self.is_reached(branch):
-                    break
-                self._try(attempt)
+        """Aim at each branch that has not been reached, from trials that came to its decision or along a shortest path.
+
+        A branch that is reached may lead to others, so this is repeated until nothing new is reached.
+        """
+        known = -1
+        while known < len(self.covered):
+            known = len(self.covered)
+            for branch in self.branches:
+                for attempt in self._ways_into(branch) if branch.is_possible else ():
+                    if self.is_reached(branch):
+                        break
+                    self._try(attempt)
+
+    def _ways_into(self, branch: Branch) -> Iterator[Attempt]:
+        yield from self._turned(branch)
+        yield from self._attempts_at(branch)
+
+    def _turned(self, branch: Branch) -> Iterator[Attempt]:
+        """Trials that came to a decision, with what decides it changed so that it comes out the other way."""
+        scope, edge = branch.scope, branch.edge
+        if branch.kind not in ("then", "else"):
+            return
+        traces = {id(one): one for one in self.covered.values() if one.entered[scope.name, edge.source.id]}
+        for trace in list(traces.values())[:_TURNED]:
+            for turn in range(_WAYS):
+                aims = tuple(self._aims_of(scope, [edge], turn, {}))
+                inputs = self.inputs.aimed(aims, turn, trace.inputs)
+                for mode in ("always", "later"):
+                    yield Attempt(inputs, base=trace.answers, aims=aims, mode=mode, turn=turn)
 
     def _attempts_at(self, branch: Branch) -> Iterator[Attempt]:
         scope, edge = branch.scope, branch.edge
@@ -357,7 +397,7 @@ class Search:
         found += self._aims_of(parent, self._charts[parent.name].way_to(state), 0, {})
         term = parent.term(spawn.items) if isinstance(spawn, Spawn) else None
         if term is not None:
-            shape = scope.shapes.of(("item",)) or "x"
+            shape = both(scope.shapes.of(("item",)), parent.shapes.of(("item",))) or "x"
             found += self.world.aims(scope, {("item",): [shape]})
         return found
 
@@ -431,5 +471,6 @@ class Search:
 
 
 def _text(attempt: Attempt) -> str:
-    parts = [attempt.inputs, list(attempt.answers.items()), list(attempt.always.items())]
+    given = (attempt.answers, attempt.always, attempt.base)
+    parts = [attempt.inputs, *(list(one.items()) for one in given)]
     return json.dumps([*parts, repr(attempt.aims), attempt.mode, attempt.turn], sort_keys=True, default=str)

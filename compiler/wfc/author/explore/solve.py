@@ -93,6 +93,8 @@ def _holds(option: Any, char: str) -> bool:
 
 
 Path = tuple[str | int, ...]
+JSON = "\0json"
+"""Stands in a path for what a text holds, once parsed."""
 _LENGTHS = ("length", "count")
 _ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 
@@ -121,6 +123,34 @@ class Term:
 
     def then_first(self) -> Term:
         return Term((*self.path, 0)) if not self.operations else self.then(Operation("first"))
+
+
+_SKIPPED = ("default", "trim", "strip")
+"""They leave a value that is there as it is, apart from the space around a text."""
+
+
+def normal(term: Term) -> Term:
+    """The same, with every step into the value as part of the path, also into the JSON that a text holds.
+
+    Two decisions that read different keys of one parsed text then have different paths, and both can be met.
+    """
+    path, rest = term.path, list(term.operations)
+    while rest:
+        first, key = rest[0], rest[0].argument(0)
+        if first.name == "at" or (first.name == "get" and isinstance(key, str)):
+            path = (*path, key)
+        elif first.name == "first":
+            path = (*path, 0)
+        elif first.name == "parse_json":
+            path = (*path, JSON)
+        elif first.name == "list" and len(rest) > 1:
+            pass
+        elif first.name not in _SKIPPED or (
+            first.name != "default" and all(one.name in _SKIPPED for one in rest)
+        ):
+            break
+        rest.pop(0)
+    return Term(path, tuple(rest))
 
 
 def expressions(text: Any) -> Iterator[nodes.Node]:
@@ -270,6 +300,9 @@ def _undone(value: Any, operation: Operation) -> Any:
         case "map" if operation.argument(9, "attribute") is not None:
             attribute = str(operation.argument(9, "attribute"))
             return [nest(one, tuple(attribute.split("."))) for one in _listed(value)]
+        case "sum":
+            attribute = str(operation.argument(0, "attribute") or "")
+            return [nest(value, tuple(attribute.split(".")) if attribute else ())]
         case "selectattr" | "rejectattr":
             return [_with_attribute(one, operation) for one in _listed(value)]
         case "get":
@@ -306,9 +339,11 @@ def _with_attribute(value: Any, operation: Operation) -> Any:
     """An item that `selectattr` or `rejectattr` keeps."""
     base = value if isinstance(value, dict) else {}
     wanted = operation.argument(2)
-    if isinstance(wanted, list):
+    if isinstance(wanted, list) and operation.argument(1) == "in":
         wanted = wanted[0] if wanted else "x"
     if wanted is None:
+        if len(operation.arguments) > 2:  # It is compared with something that is known only in a run.
+            return value
         wanted = True
     if operation.name == "rejectattr":
         wanted = other_than(wanted)
@@ -438,7 +473,8 @@ def merged(one: Goal, other: Goal) -> Goal:
 
 
 def _goal(term: Term, values: list[Any]) -> Goal:
-    return {term.path: undo(values, term.operations)}
+    whole = normal(term)
+    return {whole.path: undo(values, whole.operations)}
 
 
 def _compared(left: nodes.Node, op: str, right: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:

@@ -8,7 +8,7 @@ from math import ceil, floor
 from random import Random
 from typing import Any
 
-from wfc.author.explore.solve import sample
+from wfc.author.explore.solve import JSON, sample
 from wfc_runtime.results import UnusableSchemaError, problems
 
 _DEEPEST = 6
@@ -38,7 +38,8 @@ class Maker:
 
     def plain(self) -> Any:
         """The simplest valid value; `Unfit` if none is found."""
-        for value in (self._plain(self._root, 0), *self.edges()):
+        plain = self._plain(self._root, 0)
+        for value in (_with_texts(plain, self._shape), plain, *self.edges()):
             if self.fits(value):
                 return value
         return Unfit
@@ -70,6 +71,8 @@ class Maker:
         if not place:
             return self._filled(value, resolved, depth)
         first, *rest = place
+        if first == JSON:
+            return json.dumps(_put_in_json(_parsed(base), tuple(rest), value))
         if isinstance(first, str):
             inner = resolved.get("properties", {}).get(first, {})
             known = base if isinstance(base, dict) else {}
@@ -245,6 +248,46 @@ class Maker:
             case "null":
                 return None
         return random.choice([self._plain(schema, depth), *self._anything()])
+
+
+def _with_texts(value: Any, shape: Any) -> Any:
+    """A value whose texts hold the JSON that later steps parse them for."""
+    if isinstance(value, dict) and isinstance(shape, dict):
+        return {key: _with_texts(one, shape.get(key)) for key, one in value.items()}
+    is_json = isinstance(value, str) and isinstance(shape, str) and shape[:1] in ("{", "[")
+    return shape if is_json else value
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _put_in_json(base: Any, place: tuple[str | int, ...], value: Any) -> Any:
+    """JSON with a value put at a place. No schema says what else must be there; what was there stays."""
+    if not place:
+        return _like(value, base)
+    first, *rest = place
+    if first == JSON:
+        return json.dumps(_put_in_json(_parsed(base), tuple(rest), value))
+    if isinstance(first, str):
+        known = base if isinstance(base, dict) else {}
+        return {**known, first: _put_in_json(known.get(first), tuple(rest), value)}
+    items = base if isinstance(base, list) and base else [None]
+    return [_put_in_json(items[0], tuple(rest), value), *items[1:]]
+
+
+def _like(value: Any, base: Any) -> Any:
+    """A value with what the one that it takes the place of has besides."""
+    if isinstance(value, dict) and isinstance(base, dict):
+        return {**base, **{key: _like(one, base.get(key)) for key, one in value.items()}}
+    if isinstance(value, list) and isinstance(base, list) and base:
+        kept = [_like(one, base[0]) for one in value]
+        # An item that says nothing of itself is as those that were there.
+        return [base[0] if one == "x" and isinstance(base[0], dict | list) else one for one in kept]
+    return value
 
 
 class Unfit:

@@ -18,6 +18,7 @@ from wfc.workspace.files import select, template_folders
 from wfc.workspace.loading import load_project
 
 if TYPE_CHECKING:
+    from wfc.ir import Vertex
     from wfc_runtime.registry import Module
 
 
@@ -73,6 +74,14 @@ def print_errors(files: Iterable[SourceFile], but_for: str = "") -> bool:
     if broken:
         click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)
     return bool(broken)
+
+
+def written_condition(vertex: Vertex) -> str:
+    """When a block runs, in the words of its file: the dependencies that must succeed, and its condition."""
+    needed = [f"{one.step} succeeded" for one in vertex.waits if one.required]
+    if not vertex.condition:
+        return " and ".join(needed)
+    return " and ".join([*needed, f"({vertex.condition})"] if needed else [vertex.condition])
 
 
 def missing_calls(files: Sequence[SourceFile]) -> list[str]:
