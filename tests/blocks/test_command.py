@@ -104,4 +104,4 @@ def test_convert_refuses_what_is_steps_already_and_what_has_errors(tmp_path: Pat
     assert (done.status, "there is no block type `Shel`" in done.err, done.out) == (1, True, "")
     (tmp_path / "c.yaml").write_text(KID, encoding="utf-8")
     done = inside("convert", "c.yaml", "-o", "a.yaml", cwd=tmp_path)
-    assert (done.status, "is there already" in done.err) == (2, True)
+    assert (done.status, "`a.yaml` exists; name a new file" in done.err) == (2, True)

@@ -18,4 +18,4 @@ def test_it_shows_each_state_field_with_its_type_writers_and_readers() -> None:
 def test_it_is_for_people_and_says_so_beside_another_format() -> None:
     done = wfc("check", "--types", "--format", "json", "workflows", cwd=ROOT)
     assert done.status == 2
-    assert "--types is text for people" in done.err
+    assert "--types requires --format text" in done.err

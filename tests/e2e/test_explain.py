@@ -170,3 +170,9 @@ def test_every_field_filter_test_and_function_of_the_language_page_is_explained(
     names = {one.name for one in words()}
     assert {*FILTERS, *FUNCTIONS, *TESTS} <= names
     assert {name for kind in STEP_TYPES.values() for name in kind.FIELDS} <= names
+
+
+def test_a_step_type_that_is_a_field_too_is_explained_as_both(tmp_path: Path) -> None:
+    shown = wfc("explain", "goto", cwd=tmp_path).out
+    assert shown.startswith("goto (step type)")
+    assert "goto (field)" in shown

@@ -17,8 +17,8 @@ from wfc.cli.shared import output
 
 TEST = "answers: {build: done}\ntests:\n  - {name: one, expect: {}}\n"
 COMMANDS = {
-    "check": (check.command, ["--no-cache"], r"checking \[#+\] 2/2"),
-    "compile": (compile.command, ["--check", "--no-cache"], r"compiling \[#+\] 2/2"),
+    "check": (check.command, ["--no-cache"], r"checking \[#+\] 4/4"),
+    "compile": (compile.command, ["--check", "--no-cache"], r"compiling \[#+\] 4/4"),
     "test": (test.command, [], r"testing \[#+\] 2/2"),
     "explore": (
         explore.command,

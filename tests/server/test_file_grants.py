@@ -104,7 +104,7 @@ def test_the_settings_grant_files_too(writer: Place) -> None:
 def test_a_grant_that_has_no_effect_is_refused(writer: Place, options: list[str]) -> None:
     done = wfc(*options, cwd=writer.folder)
     assert done.status == 2
-    assert "on Temporal the agent does every step" in done.err
+    assert "on Temporal the agent executes every step" in done.err
 
 
 @pytest.mark.parametrize(

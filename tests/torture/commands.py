@@ -130,7 +130,9 @@ def work(
             while interrupted := [one for one in actions_of(reply) if "interrupted_since" in one]:
                 # The agent looks and reports. It never has the command executed again.
                 visit = interrupted[0]["step_id"]
-                reply = server.call("submit_result", workflow_id=run, step_id=visit, result=_LOOKED)
+                server.call("submit_result", workflow_id=run, step_id=visit, result=_LOOKED)
+                # The reply of a submit names the other pending actions only by step id.
+                reply = server.call("get_workflow_status", workflow_id=run)
             assert reply["status"] in ("completed", "failed"), reply
             break
         except Died:

@@ -225,7 +225,7 @@ def test_a_key_is_not_renamed_to_one_that_does_not_take_its_value() -> None:
     text = whole(steps).replace("steps:", "inputs:\n  names: {type: array, items: {type: object}}\nsteps:")
     result = fixed(text)
     assert result.texts[W] == text
-    assert [one.reason[:20] for one in result.refused] == ["it would bring WF006"]
+    assert [one.reason[:20] for one in result.refused] == ["it would cause WF006"]
     simple = text.replace("items: {type: object}", "items: object")
     assert "item_type: object" in fixed(simple).texts[W]
 
@@ -258,7 +258,7 @@ def test_a_field_is_not_removed_where_a_reference_to_it_is_only_misspelt() -> No
 def test_a_jump_that_is_written_as_text_gets_advice_with_one_pair_of_braces(written: str) -> None:
     value = written if written[0] == '"' else f'"{written}"'
     steps = f"  - {{id: a, type: shell, command: make, on_error: {value}}}\n  - {{id: done, type: return}}\n"
-    assert [one.help for one in check(whole(steps))] == ["to go on with a step, write `{goto: done}`"]
+    assert [one.help for one in check(whole(steps))] == ["to continue with a step, write `{goto: done}`"]
 
 
 def test_a_value_behind_a_misspelt_filter_is_not_to_be_quoted_twice() -> None:

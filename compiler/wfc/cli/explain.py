@@ -52,7 +52,9 @@ def command(topic: str | None, as_json: bool) -> int:
     if rule:
         click.echo(_as_json(rule.to_data()) if as_json else "\n".join(_rule(rule, style)))
     elif step:
-        click.echo(_as_json(step.to_data()) if as_json else "\n".join(_step(step, style)))
+        # A name like `goto` is a field as well.
+        also = ["", *_words(meanings, style)] if (meanings := find_words(topic)) else []
+        click.echo(_as_json(step.to_data()) if as_json else "\n".join([*_step(step, style), *also]))
     elif meanings := find_words(topic):
         data = {"kind": "word", "name": topic, "meanings": [one.to_data() for one in meanings]}
         click.echo(_as_json(data) if as_json else "\n".join(_words(meanings, style)))

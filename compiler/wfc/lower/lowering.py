@@ -80,7 +80,8 @@ class Lowering:
                 id=name,
                 title=step.name,
                 kind=part or step.kind,
-                color=step.color,
+                # A gate only waits for other branches, whatever its step does afterwards.
+                color="control" if part == "gate" else step.color,
                 effect=effect,
                 note=step.description.text if step.description and not part else "",
                 regions=regions,

@@ -42,7 +42,7 @@ def _node(node: Node) -> Node:
     "path", SOURCES, ids=lambda path: path.parent.name if path.stem == "workflow" else path.stem
 )
 def test_a_module_has_the_picture_of_its_source(path: Path) -> None:
-    module = file_of(path.read_text(encoding="utf-8")).module
+    module = file_of(path.read_text(encoding="utf-8")).scheduled_module
     assert module is not None
     mine, theirs = plain(picture_of(loaded(path))), plain(to_picture(module))
     for one, other in zip(mine.panels, theirs.panels, strict=True):

@@ -51,8 +51,8 @@ def topics() -> Iterator[str]:
 
     for rule in RULES:
         yield from (rule.code, rule.name)
-    yield from STEP_TYPES
-    yield from word_names()
+    # `goto` is a step type and a field of `on_error`.
+    yield from dict.fromkeys((*STEP_TYPES, *word_names()))
 
 
 def _revisions() -> list[str]:
