@@ -20,6 +20,7 @@ inputs:
   d: {type: dict, default: [1]}
   i: {type: int, default: 1.5}
   b: {type: int, default: true}
+  m: {type: bool, default: {a: 1}}
   unchecked: {type: int, default: x}
   later: {type: int, default: x}
 blocks:
@@ -50,4 +51,5 @@ def test_modules_with_wrong_defaults_pass_mypy_and_keep_the_defaults(tmp_path: P
     blocks, steps = (workflow_of(path.read_text(encoding="utf-8")) for path in paths)
     inputs = vars(blocks.machine.inputs())
     assert (inputs["n"], inputs["d"], inputs["b"], inputs["later"]) == ("five", [1], True, "x")
+    assert inputs["m"] == {"a": 1}
     assert steps.machine.simulate({}).state["obj"] == {}

@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from tests.support import ROOT
+from tests.support import ROOT, check
+from wfc.checker import has_errors
 from wfc.language.steps import STEP_TYPES
 
 _CHARACTERS = "\t\n :-#'\"[]{}&*!|>%@`,?~\\\0\x85\u2028\ufeff\ud7ff日🚀é09aZ_."
@@ -147,3 +148,42 @@ def _change(draw: st.DrawFn, container: Any, key: Any, places: list[tuple[Any, A
             container[key] = [container[key]]
         case _:
             container[key] = copy.deepcopy(draw(st.sampled_from(_VALUES)))
+
+
+_TYPING = ("initial_state", "inputs", "updates", "result_schema", "outputs", "value", "output_to")
+"""Keys below which stands what the types of a module are made of."""
+_TYPED_VALUES: tuple[Any, ...] = (
+    None, True, 0, 2.5, "", "x", "1", [], {}, [[]], [None], [{}], [1, "a"], ["a"], {"a": 1}, {"a": {"b": []}},
+    "{{ [] }}", "{{ {} }}", "{{ 1 }}", "{{ none }}", "{{ {'a': 1} }}", "{{ [1, 'a'] }}", "{{ now() }}", "a {{ 1 }}",
+    {"type": "object"}, {"type": "array"}, {"type": ["string", "null"]}, {"type": "integer"}, {"enum": ["a", "b"]},
+    {"type": "object", "properties": {"class": {"type": "string"}, "a-b": {"type": "integer"}}, "required": ["class"]},
+    {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "number"}}}},
+    "string", "integer", "number", "boolean", "array", "object", "str", "int", "bool", "list", "dict", "json",
+)  # fmt: skip
+
+
+@st.composite
+def retyped_trees(draw: st.DrawFn, language: str) -> str:
+    """A right workflow of a language (the key of its steps) with other values where types come from."""
+    tree = copy.deepcopy(draw(st.sampled_from([tree for tree in _right_trees() if language in tree])))
+    for _ in range(draw(st.integers(1, 3))):
+        places = list(_typing_places(tree))
+        if places:
+            container, key = draw(st.sampled_from(places))
+            container[key] = copy.deepcopy(draw(st.sampled_from(_TYPED_VALUES)))
+    return yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+
+
+@cache
+def _right_trees() -> list[Any]:
+    """The trees of the originals without an error."""
+    found = [yaml.load(text, yaml.CSafeLoader) for text in originals() if not has_errors(check(text))]
+    return [tree for tree in found if isinstance(tree, dict)]
+
+
+def _typing_places(node: Any, inside: bool = False) -> Iterator[tuple[Any, Any]]:
+    for key in list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
+        typed = inside or key in _TYPING
+        if inside:
+            yield node, key
+        yield from _typing_places(node[key], typed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,6 +14,7 @@ from tests.property.driver import Agent
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
+from tests.property.mutations import retyped_trees
 from tests.property.survival import compiled, survived
 from tests.support import is_black_stable
 from tests.type_checker import mypy
@@ -98,6 +100,22 @@ def test_what_is_accepted_is_laid_out_as_black_would(tree: Tree) -> None:
 @given(workflows())
 def test_the_same_source_gives_the_same_bytes(tree: Tree) -> None:
     assert compiled(to_yaml(tree), HELPER).modules == [] or accepted(tree) == accepted(tree)
+
+
+@pytest.mark.parametrize("language", ["steps", "blocks"])
+def test_modules_of_workflows_with_changed_types_pass_mypy_strict_and_can_be_imported(
+    tmp_path: Path, language: str
+) -> None:
+    made: dict[str, None] = {}
+    for text in samples(retyped_trees(language), 250):
+        result = compiled(text)
+        if not has_errors(result.findings):
+            made |= dict.fromkeys(module.text for module in result.modules)
+    for number, text in enumerate(made):
+        with imported(text):
+            (tmp_path / f"generated_{number}.py").write_text(text, encoding="utf-8")
+    assert mypy(tmp_path) == ""
+    assert len(made) >= 40
 
 
 def test_modules_of_generated_workflows_pass_mypy_strict(tmp_path_factory: pytest.TempPathFactory) -> None:

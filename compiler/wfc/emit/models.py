@@ -223,7 +223,7 @@ class InputModels:
 
 def _default(kind: str, decl: InputDecl) -> Any:
     value = decl.values["default"].data if "default" in decl.values else None
-    if isinstance(value, dict) and not kind.startswith("dict"):
+    if isinstance(value, dict) and decl.kind == "object" and decl.rule("properties"):
         return Call(f"{kind}.model_validate", (value,))
     return value
 
