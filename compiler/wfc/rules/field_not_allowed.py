@@ -29,7 +29,7 @@ from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.edits import remove_entry
+from wfc.rules.common.edits import remove_entry, rename
 from wfc.yaml import Entry
 
 _INSTEAD = {
@@ -41,6 +41,11 @@ _INSTEAD = {
     ("foreach", "steps"): "the steps go into a task under `tasks:`, which `task` names",
 }
 """Advice for fields that belong elsewhere. For others, the help lists the step types that have the field."""
+_SUBSTANCE = frozenset(
+    {"if", "when", "then", "else", "steps", "branches", "on_error", "retry", "fails_on_exit"}
+    | {"command", "instructions", "task", "tool", "updates", "workflow"}
+)
+"""Fields that say what happens, and when: without them the workflow would do something else, so no fix removes them."""
 
 
 @rule("WF009", "field-not-allowed", fix="unsafe")
@@ -55,13 +60,10 @@ def _finding(step: Step, entry: Entry) -> Finding:
     key = entry.key.text
     fields = ", ".join(f"`{name}`" for name in step.FIELDS if name not in ("id", "type"))
     advice = _INSTEAD.get((step.kind, key)) or f"`{key}` is for {_owners(key)}; {step.label} takes {fields}"
-    return Finding(
-        entry.key.span,
-        f"{step.label} takes no `{key}`",
-        help=advice,
-        fix=remove_entry(step.node, entry, f"remove {key}"),
-        step=step.name,
-    )
+    fix = remove_entry(step.node, entry, f"remove {key}") if key not in _SUBSTANCE else None
+    if key == "if" and "when" in step.FIELDS and step.node.entry("when") is None:
+        advice, fix = "did you mean `when`?", rename(entry.key, "when", "rename it to when")
+    return Finding(entry.key.span, f"{step.label} takes no `{key}`", help=advice, fix=fix, step=step.name)
 
 
 def belongs_elsewhere(shape: Shape, key: str) -> bool:

@@ -30,12 +30,13 @@ from wfc.caching import pattern
 from wfc.findings import Fix, Severity
 from wfc.language.fields import NAME, Mismatch
 from wfc.language.shape import Shape
-from wfc.language.steps.base import Step
+from wfc.language.steps.base import SCHEMA_TYPES, Step
 from wfc.language.values import Literal, Text, Tree, Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
 from wfc.rules.common.hints import Hints
+from wfc.struct import replace
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
@@ -52,29 +53,88 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 fix=_respelt(file, shape, entry, bad),
                 step=shape.name if isinstance(shape, Step) else None,
             )
-    yield from _undescribed(file)
-
-
-def _undescribed(file: SourceFile) -> Iterator[Finding]:
-    """Properties that a `result_schema` requires but does not describe: usually one name is spelt in two ways."""
     for step in file.steps:
         schema = step.values.get("result_schema")
         for inner in _schemas(schema.node) if isinstance(schema, Tree) else ():
-            required, properties = inner.get("required"), inner.get("properties")
-            if not isinstance(required, Sequence) or not isinstance(properties, Mapping):
-                continue
-            known = [entry.key.text for entry in properties.entries]
-            for item in required.items:
-                if isinstance(item, Scalar) and item.text not in known:
-                    near = nearest(item.text, known)
-                    yield Finding(
-                        item.span,
-                        f"`required` lists `{item.text}`, which `properties` does not have",
-                        help=did_you_mean(item.text, known),
-                        fix=rename(item, near, f"require {near}") if near else None,
-                        severity=Severity.WARNING,
-                        step=step.name,
-                    )
+            for doubtful in (*_undescribed(inner), *_without_effect(inner)):
+                yield replace(doubtful, severity=Severity.WARNING, step=step.name)
+
+
+def _undescribed(schema: Mapping) -> Iterator[Finding]:
+    """Properties that a schema requires but does not describe: usually one name is spelt in two ways."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(required, Sequence) or not isinstance(properties, Mapping):
+        return
+    known = [entry.key.text for entry in properties.entries]
+    for item in required.items:
+        if isinstance(item, Scalar) and item.text not in known:
+            near = nearest(item.text, known)
+            yield Finding(
+                item.span,
+                f"`required` lists `{item.text}`, which `properties` does not have",
+                help=did_you_mean(item.text, known),
+                fix=rename(item, near, f"require {near}") if near else None,
+            )
+
+
+def _without_effect(schema: Mapping) -> Iterator[Finding]:
+    """Keys of a schema that nothing is checked against."""
+    keys = [entry.key.text for entry in schema.entries]
+    if keys and not any(key in _KEYWORDS or key.startswith(("$", "x-")) for key in keys):
+        first = schema.entries[0].value
+        word = first.text if isinstance(first, Scalar) and first.text in SCHEMA_TYPES else "string"
+        yield Finding(
+            schema.entries[0].key.span,
+            f"no effect: `{keys[0]}` is not a keyword of JSON Schema, so any value is accepted",
+            help=f"write `{{type: object, properties: {{{keys[0]}: {{type: {word}}}}}, required: [{keys[0]}]}}`",
+        )
+    kind, inner = schema.get("type"), schema.entry("properties")
+    if inner is not None and isinstance(kind, Scalar) and kind.text in SCHEMA_TYPES and kind.text != "object":
+        yield Finding(
+            inner.key.span,
+            f"no effect: `properties` describes an object, and the `type` here is `{kind.text}`",
+            help="an array describes its elements under `items`"
+            if kind.text == "array"
+            else "write `type: object`",
+        )
+
+
+_KEYWORDS = frozenset(
+    {"type", "enum", "const", "properties", "required", "items", "additionalProperties", "patternProperties"}
+    | {
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+    }
+    | {"prefixItems", "additionalItems", "contains", "minContains", "maxContains", "minItems", "maxItems"}
+    | {"uniqueItems", "minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum"}
+    | {
+        "exclusiveMaximum",
+        "multipleOf",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "definitions",
+    }
+    | {
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "contentEncoding",
+    }
+    | {"contentMediaType", "contentSchema", "unevaluatedItems", "unevaluatedProperties"}
+)
 
 
 def _schemas(node: Node) -> Iterator[Mapping]:

@@ -84,9 +84,11 @@ def split_prompt_pair(node: Mapping) -> list[Entry]:
 
 
 class StepsLanguage(Language):
-    # `${inputs.name}` of the blocks language, and one brace where two are needed. Other `${...}` are variables of the
-    # shell, which commands may use.
-    foreign_reference = pattern(r"(?<!\{)\$?\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}(?!\})")
+    # `${inputs.name}` of the blocks language, `$inputs.name`, and one brace where two are needed. Other `$...` are
+    # variables of the shell, which commands may use.
+    foreign_reference = pattern(
+        r"(?:(?<!\{)\$?\{\s*(?=[\w.-]+\s*\}(?!\}))|\$\(?)((?:inputs|state)\.[A-Za-z_][\w.-]*(?<=\w))(?:\s*[})])?"
+    )
 
     def old_spelling(self, node: Mapping) -> OldSpelling | None:
         pair = prompt_pair(node)

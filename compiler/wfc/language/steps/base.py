@@ -35,7 +35,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 # The `result_schema` field: a JSON Schema, checked when the workflow is compiled.
 
-_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+SCHEMA_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
 @struct(eq=False)
@@ -88,11 +88,11 @@ def _nested(node: Node) -> list[Mismatch]:
 def _type_problems(node: Node) -> list[Mismatch]:
     if (
         isinstance(node, Scalar)
-        and node.text in _TYPES
+        and node.text in SCHEMA_TYPES
         and (node.value is None or isinstance(node.value, str))
     ):
         return []
-    hint = "one of " + ", ".join(f"`{name}`" for name in _TYPES)
+    hint = "one of " + ", ".join(f"`{name}`" for name in SCHEMA_TYPES)
     return [Mismatch(node.span, f"{kind_of(node)} is not a JSON Schema type", hint)]
 
 

@@ -318,12 +318,18 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
         return ""
     if node.text.strip().lower() in ("retry", "again"):
         return "to try again, add `retry: {max_attempts: 3}` to the step"
-    near = nearest(node.text, HANDLERS)
+    near = _HANDLER_OF.get(node.text.strip().lower()) or nearest(node.text, HANDLERS)
     if near:
         return f"did you mean `{near}`?"
     # The quoted texts `goto done` and `goto: done` also name the step.
     step = _GOTO.sub("", node.text.strip(" {}"), count=1)
     return f"to continue with a step, write `{{goto: {excerpt(step) or '<step>'}}}`"
+
+
+_HANDLER_OF = {
+    **dict.fromkeys(("ignore", "skip", "next", "resume", "pass", "proceed"), "continue"),
+    **dict.fromkeys(("stop", "abort", "exit", "raise", "error"), "fail"),
+}
 
 
 def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:
