@@ -6,8 +6,8 @@ before the question, so the state names the run, and the repeated call does noth
 
 Closing or declining a form is not an answer: the step stays pending, and the agent is told to ask in the conversation.
 
-A form has little room. The agent shows a long message in the conversation first and says so by submitting
-`{"shown": true}`; then a short form asks.
+A form has little room: Claude Code shows one line of the message and cuts the rest. The agent shows a longer message in
+the conversation first and says so by submitting `{"shown": true}`; then a short form asks.
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ _CHOICES: dict[str, dict[str, Json]] = {
 """Yes and no as a choice: with a box to tick, leaving the form as it is would be a no that nobody said."""
 SHOWN: Json = {"shown": True}
 """What the agent submits when it has shown a long message."""
-_LONGEST_MESSAGE = 400
-_MOST_LINES = 6
-_BEGINNING = 200
+_LONGEST_MESSAGE = 100
+_BEGINNING = 60
 _SIMPLE = ("string", "number", "integer", "boolean")
 _SHOWN = ("type", "enum", "minLength", "maxLength", "minimum", "maximum")
 """The keywords that a form may use for a field. All other constraints are checked once the answer has arrived."""
@@ -70,14 +69,14 @@ class Question:
 
     @property
     def is_long(self) -> bool:
-        return len(self.message) > _LONGEST_MESSAGE or self.message.strip().count("\n") >= _MOST_LINES
+        return len(self.message) > _LONGEST_MESSAGE or "\n" in self.message.strip()
 
     @property
     def text(self) -> str:
         message = self.message
         if self.is_long and self.was_shown:
             begins = " ".join(message[:_BEGINNING].split())
-            message = f"{begins}... (The whole message is in the conversation.)"
+            message = f"{begins}... (whole message above)"
         return f"This answer can't be used: {self.problem}\n\n{message}" if self.problem else message
 
     @property
