@@ -30,7 +30,17 @@ from wfc_runtime.execute.worktree import CREATE_WORKTREE
 from wfc_runtime.machine.redaction import NO_MASK
 from wfc_runtime.machine.values import NotPlainError, check_plain
 
-__all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "protected_paths", "refusal_of"]
+__all__ = [
+    "EXECUTORS",
+    "Executor",
+    "Grant",
+    "can_execute",
+    "execute",
+    "execute_pure",
+    "is_pure",
+    "protected_paths",
+    "refusal_of",
+]
 
 EXECUTORS: dict[str, Executor] = {
     one.kind: one
@@ -62,6 +72,16 @@ def refusal_of(action: Mapping[str, Json], grant: Grant) -> str:
 
 def can_execute(action: Mapping[str, Json], grant: Grant) -> bool:
     return not refusal_of(action, grant)
+
+
+def is_pure(action: Mapping[str, Json]) -> bool:
+    """Whether an action computes its result and nothing else: it needs no grant and takes no time."""
+    waits = (action.get("parameters") or {}).get("delay_ms")
+    return not waits and can_execute(action, Grant.nothing())
+
+
+def execute_pure(action: Mapping[str, Json], run: str) -> dict[str, Json]:
+    return execute(action, Grant.nothing(), run)
 
 
 def execute(

@@ -145,7 +145,8 @@ class ServerContext:
                 limits = Limits.of(self.options.limits)
                 store = Store(self.options.state)
                 if self.options.allowed is None:
-                    self._service = SqliteService(store, self.registry, limits)
+                    self._service = service = SqliteService(store, self.registry, limits)
+                    service.computes = True
                 else:
                     self._service = self._serving(store, limits, self.options.allowed)
             return self._service

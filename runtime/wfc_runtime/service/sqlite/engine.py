@@ -134,6 +134,9 @@ class SqliteService(SqliteViews, Service, Archive):
         self.ahead = 0.0
         """How far the time of these runs is ahead of the clock, because of skipped waits. The history still records
         the real time, and other runs use the clock."""
+        self.computes = False
+        """Whether actions of the server that have no effect outside the run are executed in the call that leads to
+        them. A server that executes actions anyway has threads for that, and tests answer them."""
         self._make_id = make_id
         self._cache = SnapshotCache()
         self.owners = LiveServers(store.path)
@@ -381,7 +384,7 @@ class SqliteService(SqliteViews, Service, Archive):
         self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
     ) -> Work:
         unit = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
-        return Work(unit, self.limits, self._served, self.ahead)
+        return Work(unit, self.limits, self._served, self.ahead, self.computes)
 
     def _newest(self) -> float:
         try:
