@@ -80,12 +80,14 @@ def fix_texts(texts: Table[Path, str], look: Look, *, unsafe: bool) -> Fixed:
     checked = look(result.texts)
     for _ in range(_ROUNDS):
         before, result.refused = result.settled, []
+        # A new trial for each group, since the fixes of one may resolve or move the findings of the next.
         for group in Group:
             trial = Trial(result.texts, checked, look)
             trial.settle(list(candidates(checked, result.texts, group, unsafe=unsafe)))
             result.texts, checked = trial.texts, trial.checked
             result.settled += sum(len(one.findings) for one in trial.accepted)
             result.refused += trial.refused
+        # Nothing was resolved, so another round would try the same fixes again.
         if result.settled == before:
             break
     return result
@@ -130,6 +132,7 @@ def candidates(
             if group_of(one, fix) is not group:
                 continue
             changes = changes_of(fix)
+            # Two findings with equal edits: applying them once resolves both.
             if changes in found:
                 found[changes].findings.append(one)
             elif not any(_overlaps(change, chosen) for change in changes):
@@ -149,7 +152,9 @@ def _overlaps(change: Change, chosen: list[Change]) -> bool:
     at = bisect_left(chosen, (start,))
     before, after = chosen[at - 1 : at] if at else [], chosen[at : at + 1]
     return any(other[1] > start for other in before) or any(
-        other[0] == start or other[0] < end for other in after
+        # Two insertions at the same offset overlap as well: their order would be arbitrary.
+        other[0] == start or other[0] < end
+        for other in after
     )
 
 
@@ -177,6 +182,7 @@ class Trial:
         """Accept those of the fixes that do no harm."""
         if not tried:
             return
+        # Most fixes do no harm, so that all of them together usually take a single check.
         reason = self._try(tried)
         if reason is None:
             return
@@ -189,6 +195,7 @@ class Trial:
 
     def _try(self, tried: list[Candidate]) -> str | None:
         """Accept the fixes, or return why one of them does harm."""
+        # Together with those accepted before: two fixes may each be harmless alone and harmful together.
         every = [*self.accepted, *tried]
         texts = dict(self._base_texts)
         changed: dict[Path, list[Candidate]] = {}
@@ -196,9 +203,11 @@ class Trial:
             changed.setdefault(one.path, []).append(one)
         for path, fixes in changed.items():
             texts[path] = apply(texts[path], (change for one in fixes for change in one.changes))
+            # Such a fix would be offered in every round.
             if texts[path] == self._base_texts[path]:
                 return "it changes nothing"
         checked = self._look(texts)
+        # Every file, since a fix can cause findings in files that call the one it changes.
         for path, after in checked.items():
             reason = Comparison(self._base[path], after, changed.get(path, [])).harm()
             if reason is not None:
@@ -223,6 +232,7 @@ class Comparison:
 
     def harm(self) -> str | None:
         """Why the fixes do harm; None if they do not."""
+        # Compared by number: a file with syntax errors may be fixed one by one.
         if len(self._after.file.problems) > len(self._before.file.problems):
             return "the file would no longer parse"
         new = self._new()
@@ -231,6 +241,7 @@ class Comparison:
     def _new(self) -> list[Diagnostic]:
         """The new findings, regardless of their line. Findings that the fixes resolve count as removed."""
         gone = {id(one) for one in self._settled}
+        # Counted, because a file may have the same finding several times.
         known = Counter(_said(one) for one in self._before.findings if id(one) not in gone)
         new: list[Diagnostic] = []
         for one in self._after.findings:
@@ -264,6 +275,7 @@ class Comparison:
 
     def _brought(self, new: list[Diagnostic]) -> str | None:
         for one in new:
+            # A note is no reason to keep an error.
             if one.severity is Severity.INFO:
                 continue
             inside = any(
@@ -300,6 +312,7 @@ class Comparison:
             return None
         edited = _edited(before, [change[:2] for change in self._changes])
         edited |= _edited(after, [place for fix in self._fixes for place in self._written(fix)])
+        # The dump has no positions, so an inserted line alone makes no difference.
         if dump(before.module, edited) != dump(after.module, edited):
             return "it would change other steps"
         return None
@@ -331,6 +344,7 @@ def _edited(file: SourceFile, places: Iterable[tuple[int, int]]) -> set[str]:
     """The innermost step around each offset."""
     found: set[str] = set()
     for start, end in places:
+        # Steps nest, and an edit inside a condition belongs to the innermost one.
         around = [step for step in file.steps if step.node.span.start <= start and end <= step.node.span.end]
         if around:
             found.add(min(around, key=lambda step: step.node.span.end - step.node.span.start).name)

@@ -124,6 +124,7 @@ class Memory:
 
     def keep(self, answer: Answer) -> None:
         """Store an answer, unless it is very long or an input changed during the command."""
+        # The key is computed again: an answer must not be stored for files that changed while it was computed.
         if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
             write_sealed(self.place, self.key, {"text": answer.text, "status": answer.status})
 
@@ -140,6 +141,7 @@ def read_sealed(place: Path, key: str) -> Any:
     try:
         match json.loads(place.read_bytes()):
             case {"key": found, "seal": seal, "body": str(body)}:
+                # The seal detects a file that was cut short or damaged, which may still be valid JSON.
                 if found == key and seal == _seal(key, body):
                     return json.loads(body)
     except (OSError, ValueError, RecursionError):
@@ -152,6 +154,7 @@ def write_sealed(place: Path, key: str, value: Any) -> None:
     body = json.dumps(value)
     if len(body) > _MOST_DATA:
         return
+    # Written to a file of this process and renamed: two commands at once never see half an answer.
     part = place.with_suffix(f".{os.getpid()}.tmp")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -48,18 +48,22 @@ def _check_changed(
     question: object, selection: Selection, snapshot: Snapshot, progress: Callable[[int, int], None]
 ) -> list[Diagnostic]:
     asked = as_bytes(repr(("findings", question, os.getcwd())))
+    # Settings, options and wfc itself are part of the key, so a change of them drops all entries at once.
     place, key = place_of(asked), digest_of([asked, snapshot.surroundings.encode()])
     files = _Files(selection.config, snapshot)
     remembered = _read(place, key)
+    # The facts depend on the file alone, so they stay valid when only a dependency has changed.
     known = {path: one.facts for path, one in remembered.items() if one.content == files.digest(path)}
     index = _Index(files, known)
     depends_on = {path: index.dependencies(path) for path in files.selected}
     found: dict[str, list[Diagnostic]] = {}
     for path, digest in depends_on.items():
+        # A changed file has no valid facts; an unchanged one may still have stale findings.
         if path in known and remembered[path].depends_on == digest:
             found |= _revived(path, remembered[path].findings, files)
     changed = [path for path in files.selected if path not in found]
     found |= zip(changed, _check(files, index, changed, progress), strict=True)
+    # If nothing is new, the entries on disk are right already.
     if changed or not index.facts.keys() <= known.keys():
         write_sealed(place, key, _entries(files, index, depends_on, found))
     return in_order(found.values())
@@ -92,6 +96,7 @@ class _Facts:
         for step in file.steps:
             child = step.child()
             if child is not None and not child.is_task:
+                # A call whose name can't be read is recorded under the empty name: the file still depends on all names.
                 calls.setdefault(child.name.text if child.name else "", set()).update(child.inputs or {})
         return cls(file.name, {name: sorted(inputs) for name, inputs in calls.items()}, _tested_names(file))
 
@@ -126,6 +131,7 @@ class _Files:
         self._sources: dict[str, Source] = {}
         self._config = config
         self._project = new_project(config, lambda: snapshot.runs)
+        # Set in advance: the property would read and parse every other file.
         self._project.beside = Project(config, overrides=self._project.overrides)
 
     def digest(self, path: str) -> str:
@@ -196,6 +202,7 @@ class _Index:
             [digest(one) for one in self._clashing(path)],
             sorted(given),
             [run for run in self._files.runs if run.workflow == facts.name],
+            # An unknown workflow gets a suggestion from the names of all others (WF111).
             self._names if facts.calls else "",
             self._tested(path),
             [digest(one) for one in self._tested(path)],
@@ -311,7 +318,7 @@ def _span_as_json(span: Span) -> _Json:
 
 
 def _revived(path: str, findings: _Json, files: _Files) -> dict[str, list[Diagnostic]]:
-    """Decode the cached findings of a file; None if that fails."""
+    """Decode the cached findings of a file; empty if that fails, so that the file is checked again."""
     try:
         return {path: list(_revive(findings, files))}
     except (TypeError, ValueError, LookupError):

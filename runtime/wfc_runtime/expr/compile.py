@@ -35,6 +35,7 @@ def _placed(node: nodes.Node, compute: Eval) -> Eval:
         try:
             return compute(frame)
         except ExpressionError as error:
+            # The innermost node that knows the position wins; nodes around it must not overwrite it.
             if error.node is None:
                 error.node = node
             raise
@@ -46,6 +47,7 @@ def _name(node: nodes.Name) -> Eval:
     name = node.name
 
     def load(frame: Frame) -> Value:
+        # A sentinel, because null is a value that a name can be bound to.
         value = frame.names.get(name, _ABSENT)
         return find_name(frame.run, name, node) if value is _ABSENT else value
 
@@ -62,6 +64,8 @@ def _getattr(node: nodes.Getattr) -> Eval:
 
     def get(frame: Frame) -> Value:
         value = base(frame)
+        # The fast path of nearly every access. A key comes before a method of the same name: `state.items` is the
+        # field.
         if type(value) is dict and name in value:
             return value[name]
         return find_attribute(frame.run, value, name, node)
@@ -87,6 +91,7 @@ def _list(node: nodes.List | nodes.Tuple) -> Eval:
     items = [build(item) for item in node.items]
 
     def make(frame: Frame) -> list[Value]:
+        # Charged before the items are computed, so that a bomb fails before it allocates.
         frame.run.make_list(len(items))
         return [defined(item(frame)) for item in items]
 
@@ -101,6 +106,7 @@ def _dict(node: nodes.Dict) -> Eval:
         made = {}
         for key, value in pairs:
             name = defined(key(frame))
+            # Python would raise a TypeError, which names a class that authors do not know.
             if isinstance(name, (list, dict)):
                 raise ExpressionError("a list or an object can't be a key", "type")
             made[name] = defined(value(frame))
@@ -119,6 +125,7 @@ def _and(node: nodes.And) -> Eval:
 
     def both(frame: Frame) -> Value:
         value = left(frame)
+        # The operand itself and not a boolean, as in Jinja: `a or 'x'` is a common fallback.
         return right(frame) if truth(value) else value
 
     return both
@@ -165,6 +172,7 @@ def _compare(node: nodes.Compare) -> Eval:
             right = operand(frame)
             if not holds(frame.run, left, right):
                 return False
+            # A chain such as `0 <= x < 10`: each operand is evaluated once.
             left = right
         return True
 
@@ -206,6 +214,7 @@ def _call(node: nodes.Call) -> Eval:
     assert isinstance(target, nodes.Name)
     if target.ctx == MACRO:
         return _placed(node, lambda frame: _call_macro(frame, target.name, *arguments(frame)))
+    # Resolved when the template is compiled, so that an unknown name fails even in a branch that is not taken.
     builtin = _found(find_function, target.name, target)
     return _placed(node, lambda frame: call_function(frame.run, builtin, *arguments(frame)))
 

@@ -67,6 +67,7 @@ def check_order(
     """Check one pair of operands. `place` is the whole expression if it is more than the pair."""
     if not is_known(left[1]) or not is_known(right[1]):
         return
+    # One common kind is enough: which alternatives meet in a run is unknown, and only certain failures are reported.
     if kinds_of(left[1]) & kinds_of(right[1]) & _ORDERED:
         for node, kind in (left, right):
             if NULL in options(kind):
@@ -104,11 +105,13 @@ def check_equality(
         or NULL in options(right[1])
     ):
         return
+    # Values that may be null are left out above: comparing with a missing value is a common test.
     if not _alike(left[1]) & _alike(right[1]):
         _never_equal(walk, left, right, place)
         return
     known, wanted = values_of(left[1]), values_of(right[1])
     if known and wanted and not set(known) & set(wanted):
+        # The finding should be at the constant, whichever side it is written on.
         if len(known) == 1 and len(wanted) > 1:
             left, right, known, wanted = right, left, wanted, known
         _other_value(walk, left, right, known, wanted[0], always="true" if sign == "!=" else "false")
@@ -166,6 +169,7 @@ def check_membership(walk: Inference, left: Operand, right: Operand) -> None:
     if NULL in options(kind):
         report_null(walk, right[0], kind)
     item = item_of(kind)
+    # `x in list` with a null `x` is false and does no harm.
     value = without(left[1], NULL)
     if is_known(item) and is_known(value) and not _alike(item) & _alike(value) and NULL not in options(item):
         words = f"`{walk.source(left[0])}` is {describe(value)}"
@@ -237,6 +241,7 @@ def computed(walk: Inference, node: nodes.BinExpr, guarded: bool) -> Type:
     result = combined(sign, without(left, NULL), without(right, NULL))
     if result is None:
         _mismatch(walk, node, left, right, sign)
+        # Not any: inference continues, and later findings would otherwise be hidden.
         return _meant(left)
     for operand, kind in ((node.left, left), (node.right, right)):
         if NULL in options(kind):
@@ -256,6 +261,7 @@ def _check_repetition(walk: Inference, node: nodes.BinExpr, left: Type, right: T
 
 def combined(sign: str, left: Type, right: Type) -> Type | None:
     """The join of the results over all pairs of alternatives that fit; None if none does."""
+    # An operand without a value yet (a field computed from itself): the next round of the fixpoint knows more.
     if NOTHING in (left, right):
         return NOTHING
     found = [_pair(sign, one, other) for one in options(left) for other in options(right)]
@@ -266,6 +272,7 @@ def combined(sign: str, left: Type, right: Type) -> Type | None:
 def _pair(sign: str, left: Type, right: Type) -> Type | None:
     kinds = {kind_of(left), kind_of(right)}
     if kinds == {"number"}:
+        # Division gives a float even for whole operands, and so does a negative power.
         whole = is_int(left) and is_int(right) and sign not in ("/", "**")
         return INT if whole else NUMBER
     if "any" in kinds or "nothing" in kinds:
