@@ -56,6 +56,7 @@ _TESTED = (
     "- {id: approve, type: prompt, prompt_type: confirm, message: Release?, output_to: answer}\n"
     "- {id: end, type: return, needs_state: [answer], value: '{{ state.answer.confirmed }}'}\n"
 )
+_AGENTS = {"models": {"fast": "haiku", "strong": "opus"}, "roles": {"plan-reviewer": {}}}
 _TOOLS = ("github.create_issue", "mail.send", "slack.send", "storage.*")
 
 
@@ -66,7 +67,7 @@ def examples(doc: str) -> dict[str, str]:
 
 def findings(snippet: str, rules: Iterable[Rule]) -> list[Diagnostic]:
     """What some rules say of a snippet in a project where everything else is right; places are those in the snippet."""
-    config = Config(Path("."), tools=_TOOLS)
+    config = Config(Path("."), tools=_TOOLS, agents=_AGENTS)
     project = Project(config)
     if snippet.startswith(f"# {_TESTS}\n"):
         name, before, after = _TESTS, "", ""

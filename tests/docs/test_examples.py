@@ -13,6 +13,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import yaml
 
 import tests.docs.test_readme  # noqa: F401  its fences count too
 from tests.docs.commands import why_not
@@ -84,6 +85,25 @@ def test_the_settings_of_agents_are_taken(texts: list[str], tmp_path: Path) -> N
     settings = load_config(project).agents
     assert settings is not None
     assert settings["roles"]["plan-reviewer"]["model"] == "strong"
+
+
+@holds(("docs/headless.md", "# .github/workflows/review.yml"))
+def test_the_job_for_pull_requests_uses_options_that_there_are_and_gives_the_agent_no_token(
+    texts: list[str], tmp_path: Path
+) -> None:
+    job = yaml.safe_load(texts[0])["jobs"]["review"]["steps"]
+    assert "ref" not in job[0].get("with", {})
+    commands = [one["run"] for one in job if "run" in one]
+    [work] = [one for one in job if one.get("run", "").startswith("wfc ")]
+    assert (
+        why_not(work["run"].partition(" > ")[0].replace('"patch=$RUNNER_TEMP/change.patch"', "patch=x")) == ""
+    )
+    assert set(work["env"]) == {"ANTHROPIC_API_KEY"}
+    [made] = [one for one in commands if "agents.toml" in one]
+    env = {**os.environ, "HOME": str(tmp_path), "RUNNER_TEMP": "/elsewhere"}
+    subprocess.run(["sh", "-ec", made], env=env, check=True)
+    programs = load_programs(tmp_path / ".config" / "wfc" / "agents.toml", tmp_path / "project")
+    assert programs["claude"].tools == ("read",)
 
 
 @holds(("docs/headless.md", "name: nightly-audit"))

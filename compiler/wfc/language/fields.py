@@ -424,6 +424,16 @@ BRANCHES: FieldType[dict[str, list[Any]]] = MapOf(
 )
 OPTIONS: FieldType[list[Text]] = ListOf(TEXT, "a list of options (text)", least=1)
 WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
+_AGENT_TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
+AGENT_TOOLS: FieldType[list[Word]] = ListOf(
+    ScalarType(
+        "`read`, `edit`, `web`, `shell`, `shell(<pattern>)` or `mcp:<server>`",
+        lambda node: isinstance(node.value, str) and _AGENT_TOOL.fullmatch(node.value) is not None,
+        Word,
+        {"type": "string", "pattern": f"^({_AGENT_TOOL.pattern})$"},
+    ),
+    "a list of tools",
+)
 UPDATES: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of field to value", least=1, key=NAME)
 BINDINGS: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of name to value")
 TEXTS: FieldType[dict[str, Text]] = MapOf(TEXT, "a mapping of name to text")

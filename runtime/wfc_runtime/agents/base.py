@@ -40,7 +40,9 @@ class Call:
     agent: str | None = None
     """The name of an agent that the program itself knows."""
     tools: tuple[str, ...] | None = None
-    """The tools that it may use, in wfc's words: read, edit, shell, shell(pattern), web, mcp:server. None: its own."""
+    """The tools that it gets, in wfc's words: read, edit, shell, shell(pattern), web, mcp:server. None: its own."""
+    granted: tuple[str, ...] = ()
+    """Those of them that it may use without asking."""
     session: str | None = None
     resumes: bool = False
     """Whether the session exists, and the prompt continues it."""

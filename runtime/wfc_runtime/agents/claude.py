@@ -51,7 +51,7 @@ class Claude(Adapter):
             words += ["--max-budget-usd", f"{max(call.usd, 0.0001):.4f}"]
         if call.schema is not None:
             words += ["--json-schema", json.dumps(_object_schema(call.schema))]
-        return words + _tool_options(call.tools)
+        return words + _tool_options(call.tools, call.granted)
 
     def tool_name(self, tool: str) -> str:
         if tool == "shell":
@@ -108,23 +108,20 @@ class Claude(Adapter):
 # Tools and schemas.
 
 
-def _tool_options(tools: tuple[str, ...] | None) -> list[str]:
+def _tool_options(tools: tuple[str, ...] | None, granted: tuple[str, ...]) -> list[str]:
     """`--tools` takes all others out of the request; `--allowedTools` spares the question for these."""
     if tools is None:
         return []
-    available: list[str] = []
+    available = [name for tool in tools for name in _TOOLS.get(tool.partition("(")[0], ())]
     allowed: list[str] = []
-    for tool in tools:
+    for tool in granted:
         kind, _, pattern = tool.rstrip(")").partition("(")
         if kind.startswith("mcp:"):
             allowed.append(f"mcp__{kind.removeprefix('mcp:')}")
-            continue
-        available += _TOOLS.get(kind, ())
-        allowed += [f"Bash({pattern})"] if kind == "shell" and pattern else _TOOLS.get(kind, ())
+        else:
+            allowed += [f"Bash({pattern})"] if pattern else _TOOLS.get(kind, ())
     words = ["--tools", ",".join(dict.fromkeys(available))]
-    if allowed:
-        words += ["--allowedTools", ",".join(dict.fromkeys(allowed))]
-    return words
+    return [*words, "--allowedTools", ",".join(dict.fromkeys(allowed))] if allowed else words
 
 
 def _is_object(schema: Json) -> bool:

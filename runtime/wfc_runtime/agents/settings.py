@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -53,6 +53,17 @@ class Program:
     idle: float = 600.0
     """How long it may print nothing."""
     trusts_project: bool = False
+
+    def tools_for(self, wanted: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """The tools of a call, and those of them that need no question. A step can ask for fewer than the operator
+        allows, and never for more: without a list of the operator, what it asks for is not granted."""
+        if self.tools is None:
+            return (None if wanted is None else tuple(wanted)), ()
+        if wanted is None:
+            return self.tools, self.tools
+        found = [one for one in self.tools if one in wanted or one.partition("(")[0] in wanted]
+        found += [one for one in wanted if one.partition("(")[0] in self.tools and one not in found]
+        return tuple(found), tuple(found)
 
 
 @dataclass(frozen=True)
@@ -99,11 +110,7 @@ class Agents:
         for name, role in self.wishes.roles.items():
             if role.use is not None:
                 self.program(role.use)
-            if role.model is not None and self.wishes.models and role.model not in self.wishes.models:
-                raise AgentSettingsError(
-                    f"[tool.wfc.agents] {name}: `models` has no `{role.model}`",
-                    guess(role.model, self.wishes.models).strip(),
-                )
+            self.assigned(f"@{name}")
 
     def program(self, name: str) -> Program:
         found = self.programs.get(name)
@@ -119,6 +126,10 @@ class Agents:
         name = (agent or "").removeprefix("@")
         role = Role() if name in ("", "task") else self.wishes.roles.get(name, Role(agent=name))
         wanted = model or role.model
+        if wanted and self.wishes.models and wanted not in self.wishes.models:
+            raise AgentSettingsError(
+                f"[tool.wfc.agents] `models` has no `{wanted}`", guess(wanted, self.wishes.models).strip()
+            )
         return Assignment(
             self.program(role.use or self.chosen),
             role.agent,

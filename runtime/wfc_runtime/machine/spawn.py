@@ -47,6 +47,10 @@ class Spawn(Effect):
     """The maximum nesting depth of runs, for a workflow that calls itself."""
     only_declared: bool = False
     """Whether a called workflow gets only inputs that it declares."""
+    model: str | None = None
+    """The model of the agents that do the children's actions, as the project names it."""
+    tools: Sequence[str] | None = None
+    """The tools that those agents get. None: as many as the operator allows."""
     budget: Mapping[str, float] | None = None
     """What the children of one visit may cost together: usd, tokens, steps, seconds."""
     facts: Sequence[str] = ()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.language.fields import OPTIONAL_TEXT, SECONDS, TEXT
+from wfc.language.fields import AGENT_TOOLS, OPTIONAL_TEXT, SECONDS, TEXT, WORD
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import RESULT_SCHEMA, Action
 from wfc_runtime.contract import DelegateResult
@@ -37,6 +37,12 @@ class Delegate(Action):
     agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
     timeout = Field(SECONDS, "The time limit in seconds.", default=300)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
+    model = Field(WORD, "The model, as [tool.wfc.agents] names it; for `wfc run --agent`.", example="fast")
+    tools = Field(
+        AGENT_TOOLS,
+        "The tools that the agent gets, with `wfc run --agent`; the operator may allow fewer.",
+        example=["read", "edit"],
+    )
     budget = Field(BUDGET, "What the step may spend.", example={"usd": 0.5})
 
     @property
@@ -44,7 +50,9 @@ class Delegate(Action):
         return self.agent.text if self.agent and self.agent.node.value is not None else None
 
     def parameters(self) -> dict[str, Any]:
-        return {"instructions": self.instructions, "agent": self.agent_name}
+        wishes = {"model": self.model.text} if self.model else {}
+        tools = {"tools": [tool.text for tool in self.tools]} if self.tools is not None else {}
+        return {"instructions": self.instructions, "agent": self.agent_name, **wishes, **tools}
 
     def ask(self) -> dict[str, Any]:
         return {**super().ask(), **({"budget": self.budget.limits()} if self.budget else {})}

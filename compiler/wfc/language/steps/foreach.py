@@ -4,7 +4,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language import types
-from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
+from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
@@ -45,8 +45,12 @@ class Foreach(Keeping, Waiting, Retried):
     with_ = Field(BINDINGS, "The task's inputs, as expressions over `item`, `index` and the declared state.")
     agent = Field(OPTIONAL_TEXT, "`@task` or `@<name>`; by default the main agent.")
     sequential = Field(BOOLEAN, "Whether to run the children one at a time, in order.", default=False)
-    budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
     max_parallel = Field(COUNT, "The maximum number of children at the same time.", example=4)
+    model = Field(WORD, "The model of the children, as [tool.wfc.agents] names it; for `wfc run --agent`.")
+    tools = Field(
+        AGENT_TOOLS, "The tools that the children's agents get, with `wfc run --agent`.", example=["read"]
+    )
+    budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
@@ -89,5 +93,7 @@ class Foreach(Keeping, Waiting, Retried):
             "max_parallel": self.setting("max_parallel"),
             "max_items": self.setting("max_items"),
             "deadline": self.setting("deadline"),
+            "model": self.model.text if self.model else None,
+            "tools": [tool.text for tool in self.tools] if self.tools is not None else None,
             "budget": self.budget.limits() if self.budget else None,
         }

@@ -26,7 +26,7 @@ ROOT = ""
 
 def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account]:
     """The accounts that a visit belongs to, as the root run has them, or new ones; from the step outwards."""
-    levels = list(_levels(work, loaded, visit))
+    levels = list(levels_of(work, loaded, visit))
     root = levels[-1][0]
     found: dict[str, Account] = {}
     for run, at in levels:
@@ -40,7 +40,7 @@ def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account
     return {key: root.now.budget.get(key, account) for key, account in found.items()}
 
 
-def _levels(work: Work, loaded: LoadedRun, visit: str) -> Iterator[tuple[LoadedRun, str]]:
+def levels_of(work: Work, loaded: LoadedRun, visit: str) -> Iterator[tuple[LoadedRun, str]]:
     """The run and its ancestors, each with the visit that the action is part of."""
     run, at = loaded, visit
     while True:

@@ -20,16 +20,17 @@ from wfc_runtime.agents.base import OUTAGES, Call, Outcome, ToolCall
 from wfc_runtime.agents.brief import CONTINUE, again, brief_for, expects_text, once_more, tool_brief
 from wfc_runtime.agents.calls import run_call
 from wfc_runtime.agents.logs import CallLog, log_folder
-from wfc_runtime.agents.settings import Agents, Assignment
+from wfc_runtime.agents.settings import Agents, AgentSettingsError, Assignment
 from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import Grant
 from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
 from wfc_runtime.results import UnusableSchemaError, problems
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.sqlite.accounts import left_of
+from wfc_runtime.service.sqlite.accounts import left_of, levels_of
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.service.sqlite.workers import Job, RunnableAction
@@ -128,9 +129,13 @@ class AgentService(ServingService):
         if not self.by_agent(runnable):
             return super().perform(job)
         key = (runnable.run, runnable.visit)
-        with self._lock:
-            talk = self._conversations.get(key) or self._conversation(runnable.action)
-            self._conversations[key] = talk
+        wishes = self._wishes(runnable)
+        try:
+            with self._lock:
+                talk = self._conversations.get(key) or self._conversation(runnable.action, wishes)
+                self._conversations[key] = talk
+        except AgentSettingsError as error:
+            return _error(error.code, str(error))
         row = self.store.queries.run_of_key(job.root)
         assert row is not None
         folder = log_folder(self.store.path, row.id)
@@ -138,7 +143,7 @@ class AgentService(ServingService):
             folder if row.id == runnable.run else folder / runnable.run, runnable.visit, runnable.mask
         )
         try:
-            outcome = self._call(job, talk, log)
+            outcome = self._call(job, talk, log, wishes.get("tools"))
         finally:
             log.close()
         if outcome.kind == "budget" and not talk.has_budget:
@@ -149,9 +154,9 @@ class AgentService(ServingService):
             self.calls.call_ended(runnable, outcome, talk.record)
         return _result_of(outcome, talk, runnable.action)
 
-    def _conversation(self, action: dict[str, Json]) -> Conversation:
+    def _conversation(self, action: dict[str, Json], wishes: dict[str, Json]) -> Conversation:
         parameters = action["parameters"]
-        assignment = self._agents.assigned(parameters.get("agent"))
+        assignment = self._agents.assigned(parameters.get("agent"), wishes.get("model"))
         adapter = assignment.program.adapter
         session = str(uuid4()) if adapter.has_sessions else None
         if action["type"] == "delegate":
@@ -164,13 +169,14 @@ class AgentService(ServingService):
             adapter.tool_name(tool),
         )
 
-    def _call(self, job: Job, talk: Conversation, log: CallLog) -> Outcome:
+    def _call(self, job: Job, talk: Conversation, log: CallLog, wanted: list[str] | None) -> Outcome:
         runnable, program = job.runnable, talk.assignment.program
         talk.calls += 1
         talk.began = time.monotonic()
         if self.calls is not None:
             self.calls.call_began(runnable, talk.assignment, log.number)
         schema = runnable.action.get("result_schema")
+        tools, granted = program.tools_for(wanted)
         left = self._left(runnable)
         talk.has_budget = "usd" in left
         call = Call(
@@ -178,7 +184,8 @@ class AgentService(ServingService):
             schema=None if talk.tool or expects_text(schema) else schema,
             model=talk.assignment.model,
             agent=talk.assignment.agent,
-            tools=program.tools,
+            tools=tools,
+            granted=granted,
             session=talk.session,
             resumes=talk.calls > 1,
             usd=left.get("usd"),
@@ -201,6 +208,25 @@ class AgentService(ServingService):
             on_progress=on_progress,
             is_secret=runnable.is_secret,
         )
+
+    def _wishes(self, runnable: RunnableAction) -> dict[str, Json]:
+        """The model and the tools that the step asks for, or else the nearest foreach around it."""
+        parameters = runnable.action["parameters"]
+        found = {name: parameters[name] for name in ("model", "tools") if name in parameters}
+
+        def job(work: Work) -> Reply:
+            for run, visit in levels_of(work, work.unit.find(runnable.run), runnable.visit):
+                pending = run.now.pending.get(visit)
+                effect = run.machine.steps.get(pending.state) if pending is not None else None
+                if isinstance(effect, Spawn):
+                    asked = {"model": effect.model, "tools": effect.tools}
+                    found.update(
+                        {name: one for name, one in asked.items() if one is not None and name not in found}
+                    )
+            return {}
+
+        self._work(job, None)
+        return found
 
     def _left(self, runnable: RunnableAction) -> dict[str, float]:
         """The budget of a call: an equal share of the rest for all calls in progress."""

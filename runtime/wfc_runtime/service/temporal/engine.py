@@ -153,6 +153,7 @@ class TemporalService(TemporalViews, Service):
     def start_module(
         self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
     ) -> Reply:
+        _require_no_budget(module)
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
         self.modules.keep(module)
         at = self._clock() if self._clock else None
@@ -273,3 +274,15 @@ class TemporalService(TemporalViews, Service):
 
     def _note(self, reply: Reply) -> None:
         self._recent.note(reply, None, self._clock() if self._clock else time.time())
+
+
+def _require_no_budget(module: Module) -> None:
+    """Refuse a workflow with a budget: a limit that does not hold must not look as if it did."""
+    machines = [module.workflow.machine, *module.workflow.tasks.values()]
+    effects = [effect for machine in machines for effect in machine.steps.values()]
+    if any(one.budget for one in machines) or any(getattr(one, "budget", None) for one in effects):
+        raise RefusedError(
+            "budget_unsupported",
+            f"`{module.workflow.name}` has a budget, which Temporal does not enforce",
+            "Run it with --engine sqlite, or remove the budget.",
+        )
