@@ -266,3 +266,23 @@ def test_a_value_behind_a_misspelt_filter_is_not_to_be_quoted_twice() -> None:
     assert codes(whole(steps)) == ["WF203"]
     assert mended(steps) == steps.replace("quote", "shquote")
     assert codes(whole(steps.replace("quote", "trim"))) == ["WF501"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("if", "condition"), ("when", "condition"), ("needs", "depends_on"), ("after", "depends_on")],
+)
+def test_the_words_of_other_tools_are_known_in_blocks(written: str, meant: str) -> None:
+    value = "[build]" if meant == "depends_on" else '"${inputs.go}"'
+    text = (
+        "name: w\ninputs:\n  go: {type: bool, default: true}\nblocks:\n"
+        "  - {id: build, type: Shell, condition: '${inputs.go}', inputs: {command: make}}\n"
+        f"  - {{id: test, type: Shell, {written}: {value}, inputs: {{command: make test}}}}\n"
+    )
+    assert [(one.code, one.help) for one in check(text)] == [("WF004", f"did you mean `{meant}`?")]
+    assert codes(fixed(text).texts[W]) == []
+
+
+def test_a_condition_is_not_turned_into_its_opposite() -> None:
+    steps = '  - {id: a, type: shell, unless: "{{ inputs.flag }}", command: make}\n'
+    assert mended(steps) == steps
