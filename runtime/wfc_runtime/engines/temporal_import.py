@@ -100,6 +100,7 @@ def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) 
         tells=one["parent"] is not None,
         limits=target.differing_limits,
         keeps_overdue=True,
+        lists_overdue=True,
         snapshot=snapshot,
         version=one["version"],
         created=one["created"],

@@ -134,9 +134,8 @@ class Service(Protocol):
         """Close the store. No call may follow."""
 
 
-@runtime_checkable
-class Archive(Protocol):
-    """What an engine with its own store offers in addition: export, import and deletion of whole runs."""
+class WholeRuns(Service, Protocol):
+    """Deletion and export of whole runs, which every engine offers."""
 
     def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply:
         """Runs that ended before a moment, oldest first. Children are not listed."""
@@ -147,6 +146,17 @@ class Archive(Protocol):
     def export(self, run: str, *, secrets: bool = False) -> Json:
         """A whole run as one JSON value with a format number, including children, history and modules. Refused for a
         run that still needs its secrets, unless `secrets` allows them in the export."""
+
+
+@runtime_checkable
+class Archive(Protocol):
+    """What an engine with its own store offers in addition to `WholeRuns`: import and notes."""
+
+    def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply: ...
+
+    def erase(self, run: str) -> int: ...
+
+    def export(self, run: str, *, secrets: bool = False) -> Json: ...
 
     def import_(self, data: Json, *, trust_modules: bool = False) -> Reply:
         """Import an exported run with its ids. SECURITY: its modules are code. A module that the project does not have

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wfc.cli.run.sources import SourceRegistry
     from wfc.config import Config
     from wfc_runtime.machine.chart import Workflow
-    from wfc_runtime.service import Reply
+    from wfc_runtime.service import Reply, Service
 
 
 def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, console: Console) -> SqliteService:
@@ -58,7 +58,7 @@ def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersF
 
 
 def work(
-    service: SqliteService,
+    service: Service,
     run: str,
     manner: Manner,
     answers: Answers | None,
@@ -70,6 +70,7 @@ def work(
     if manner.agent is not None:
         from wfc.cli.run.headless import work_headless
 
+        assert isinstance(service, SqliteService)
         resuming = f"{_resuming(run, state)} --agent {manner.agent}".strip()
         return work_headless(service, run, manner, answers or Answers(), console, resuming)
     store = store_path(state, config)
@@ -79,6 +80,7 @@ def work(
         leave_to(service, answers)
 
     def skip(seconds: float) -> None:
+        assert isinstance(service, SqliteService)
         service.ahead += seconds
 
     executor = Executor(config, store)

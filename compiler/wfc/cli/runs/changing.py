@@ -17,7 +17,10 @@ from wfc.cli.runs.store import (
     ACTOR,
     RUNS,
     any_service_of,
+    archive_of,
+    chosen_engine,
     json_option,
+    opened_file,
     print_reply,
     service_of,
     store_file,
@@ -38,7 +41,8 @@ from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
     from wfc.author.answers import Answers
-    from wfc_runtime.service.sqlite import SqliteService
+    from wfc.cli.run.console import Console
+    from wfc.config import Config
 
 
 @click.command()
@@ -56,6 +60,8 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 
     console = Console()
     config = load_config(Path("."))
+    if chosen_engine(state).name == "temporal":
+        return _resume_on_temporal(state, run, manner, console, config)
     path = store_file(state, config)
     registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
     with opened(lambda: terminal_service(path, registry, manner, console)) as service:
@@ -63,7 +69,26 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
         return work(service, run, manner, _answers(service, run, manner), console, config, state)
 
 
-def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
+def _resume_on_temporal(
+    state: Path | None, run: str, manner: Manner, console: Console, config: Config
+) -> int:
+    """The same on Temporal, where a worker drives the run and its time is the server's."""
+    from wfc.cli.run.session import work
+
+    refused = {
+        "--skip-waits": manner.skip_waits,
+        "--allow-exec": manner.executes,
+        "--agent": manner.agent is not None,
+    }
+    for option, given in refused.items():
+        if given:
+            raise click.UsageError(f"{option} works on runs in a file; the engine here is temporal")
+    with any_service_of(state) as service:
+        run = whole_id(service, run)
+        return work(service, run, manner, _answers(service, run, manner), console, config, state)
+
+
+def _answers(service: Any, run: str, manner: Manner) -> Answers | None:
     """The answers file, after the results that the run has already used."""
     from wfc.author.answers import Answers
     from wfc.cli.run.session import read_answers_file
@@ -227,11 +252,12 @@ def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes:
 
     Without --yes, only list the runs. Open runs are never deleted.
     """
-    with service_of(state) as service:
+    with archive_of(state) as service:
         runs = service.ended_before(time.time() - older_than, statuses)["runs"]
         count = sum(service.erase(run["workflow_id"]) for run in runs) if yes else 0
-        if count:
-            service.store.flush()
+        store = getattr(service, "store", None)
+        if count and store is not None:
+            store.flush()
     print_reply({"erased": yes, "runs": runs}, as_json, lambda reply: _pruned(reply, count))
 
 
@@ -267,7 +293,7 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
     The file contains the child runs, all states and histories, and the compiled workflow. Without -o, write to standard
     output. An open run needs its secrets to continue, so a run with secrets is exported only with --with-secrets.
     """
-    with service_of(state) as service:
+    with archive_of(state) as service:
         run = whole_id(service, run)
         text = to_json(service.export(run, secrets=with_secrets))
     if output is None:
@@ -304,6 +330,24 @@ def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -
         raise click.UsageError(f"can't read `{file}`: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"`{file}` is not JSON: {error}") from error
-    with service_of(state, create=True) as service:
-        reply = service.import_(data, trust_modules=trust_modules)
+    if chosen_engine(state).name == "temporal":
+        reply = _imported(state, data, trust_modules)
+    else:
+        with service_of(state, create=True) as service:
+            reply = service.import_(data, trust_modules=trust_modules)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is here, {found['status']}")
+
+
+def _imported(state: Path | None, data: Any, trust_modules: bool) -> Any:
+    """Import a run that is under way to Temporal: checked in a store of its own, then moved from there."""
+    from tempfile import TemporaryDirectory
+
+    from wfc_runtime.engines.temporal_import import move_run
+
+    with (
+        TemporaryDirectory(prefix="wfc-import-") as folder,
+        opened_file(Path(folder) / "state.db") as source,
+        any_service_of(state) as target,
+    ):
+        reply = source.import_(data, trust_modules=trust_modules)
+        return move_run(source, target, reply["workflow_id"], ACTOR)  # type: ignore[arg-type]  # a server

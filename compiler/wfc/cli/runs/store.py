@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wfc.config import Config
     from wfc_runtime.engines import Engine
     from wfc_runtime.service import Service
+    from wfc_runtime.service.interface import WholeRuns
     from wfc_runtime.service.sqlite import SqliteService
 
 ACTOR = "wfc runs"
@@ -68,7 +69,22 @@ def service_of(state: Path | None, *, create: bool = False) -> AbstractContextMa
     """Open the runs in the file of the project."""
     config = load_config(Path("."))
     path = store_file(state, config, create=create)
-    trust = modules_at_start(config, [config.generated_dir], "command") if create else None
+    if create:
+        return opened_file(path)
+
+    def make() -> SqliteService:
+        from wfc_runtime.machine.values import Limits
+        from wfc_runtime.service.sqlite import SqliteService
+
+        return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits))
+
+    return opened(make)
+
+
+def opened_file(path: Path) -> AbstractContextManager[SqliteService]:
+    """A store that need not exist yet, for runs whose modules the project has to know."""
+    config = load_config(Path("."))
+    trust = modules_at_start(config, [config.generated_dir], "command")
 
     def make() -> SqliteService:
         from wfc_runtime.machine.values import Limits
@@ -77,6 +93,11 @@ def service_of(state: Path | None, *, create: bool = False) -> AbstractContextMa
         return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits), trust)
 
     return opened(make)
+
+
+def archive_of(state: Path | None) -> AbstractContextManager[WholeRuns]:
+    """The project's runs, for commands that export or delete whole runs."""
+    return cast("AbstractContextManager[WholeRuns]", any_service_of(state))
 
 
 def whole_id(service: Service, given: str) -> str:

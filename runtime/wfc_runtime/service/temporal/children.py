@@ -33,6 +33,8 @@ from wfc_runtime.service.temporal.host import Host
 from wfc_runtime.service.temporal.messages import Ended, Reopening, Seed
 from wfc_runtime.service.temporal.modules import Modules
 
+OVERDUE = "overdue_at"
+"""The entry of the memo with the time at which the first pending action becomes overdue."""
 NAME = "wfc"
 """The one workflow type."""
 FIND = "wfc_find"
@@ -261,6 +263,7 @@ class ChildRuns:
             depth=host.row.depth + 1,
             limits=host.seed.limits,
             keeps_overdue=host.seed.keeps_overdue,
+            lists_overdue=host.seed.lists_overdue,
             renew_after=host.seed.renew_after,
             created=birth.at,
         )

@@ -33,6 +33,7 @@ from wfc_runtime.service.ids import (
 )
 from wfc_runtime.service.interface import Reply, Service
 from wfc_runtime.service.temporal import search_attributes
+from wfc_runtime.service.temporal.archive import TemporalArchive
 from wfc_runtime.service.temporal.calls import Calls, Canceller
 from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
@@ -42,7 +43,6 @@ from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.retry import Retrier
 from wfc_runtime.service.temporal.rpc import Rpc
 from wfc_runtime.service.temporal.settings import TemporalSettings
-from wfc_runtime.service.temporal.views import TemporalViews
 from wfc_runtime.store import RunRow
 
 # Moving runs to the current version of their workflow.
@@ -97,7 +97,7 @@ def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
 T = TypeVar("T")
 
 
-class TemporalService(TemporalViews, Service):
+class TemporalService(TemporalArchive, Service):
     """One task queue and one folder of modules. Threads can share it, and any number of processes can open it."""
 
     def __init__(
@@ -166,6 +166,7 @@ class TemporalService(TemporalViews, Service):
             actor=check_actor(actor),
             limits=self.differing_limits,
             keeps_overdue=True,
+            lists_overdue=True,
             renew_after=self._renew_after,
         )
         run = self._make_id() if key is None else id_of_key(key)

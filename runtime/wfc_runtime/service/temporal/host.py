@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
@@ -289,6 +290,25 @@ class Host:
                 event["children"] = children
         return found
 
+    def stored_entries(self, after: int, limit: int) -> list[dict[str, Any]]:
+        """The history as it is stored, in the form of an export, without children that have no workflow."""
+        found = []
+        for entry in [one for one in self.entries if one.seq > after][:limit]:
+            data = json.loads(entry.data)
+            children = [child for child in data.pop("children", []) if child not in self.unborn]
+            if children:
+                data["children"] = children
+            told = None if entry.reply is None else b64encode(entry.reply).decode()
+            facts = {"seq": entry.seq, "at": entry.at, "kind": entry.kind, "visit": entry.visit}
+            found.append({**facts, "actor": entry.actor, "data": data, "told": told})
+        return found
+
+    @property
+    def overdue_at(self) -> float | None:
+        """When the first pending action becomes, or became, overdue."""
+        times = [one.overdue_at for one in self.now.pending.values() if one.overdue_at is not None]
+        return min(times, default=None)
+
     def adopt(self, trial: Host) -> bool:
         """Take over the state of a trial, unless the run has changed since."""
         # The trial started from the version before its own entries.
@@ -320,6 +340,7 @@ class Host:
             retry=None,
             previous=None,
             keeps_overdue=True,
+            lists_overdue=True,
             # An execution that began under an earlier version keeps its limit for replays; its successor is a new
             # history.
             limits={name: value for name, value in self.seed.limits.items() if name != "grace_seconds"},

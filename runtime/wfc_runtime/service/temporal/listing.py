@@ -13,7 +13,7 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from wfc_runtime.service.history import timestamp
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.temporal import search_attributes
-from wfc_runtime.service.temporal.children import NAME
+from wfc_runtime.service.temporal.children import NAME, OVERDUE
 from wfc_runtime.service.temporal.encryption import UnreadableError
 
 _FRESH = 10.0
@@ -86,7 +86,21 @@ async def listed(execution: WorkflowExecution) -> dict[str, Any]:
         "updated": timestamp(_seconds(execution.close_time or execution.start_time)),
     }
     pending = found.get(search_attributes.PENDING)
-    return {**row, "pending": list(pending)} if pending and status == "pending_action" else row
+    if not pending or status != "pending_action":
+        return row
+    overdue_at = memo.get(OVERDUE)
+    return {**row, "pending": list(pending), **({OVERDUE: overdue_at} if overdue_at is not None else {})}
+
+
+def with_overdue(row: dict[str, Any], at: float) -> dict[str, Any]:
+    """A row as lists show it: with how long its most overdue action has been so."""
+    shown = {name: value for name, value in row.items() if name != OVERDUE}
+    overdue_at = row.get(OVERDUE)
+    return (
+        shown
+        if overdue_at is None or overdue_at >= at
+        else {**shown, "overdue_seconds": int(at - overdue_at)}
+    )
 
 
 def _seconds(at: datetime) -> float:
@@ -125,7 +139,12 @@ class Recent:
             oldest = time.monotonic() - _FRESH
             fresh = {run: row for run, (at, row) in self._rows.items() if at >= oldest}
         order = {run: place for place, run in enumerate(fresh)}
-        found = {row["workflow_id"]: row for row in rows} | fresh
+        found = {row["workflow_id"]: row for row in rows}
+        for run, row in fresh.items():
+            listed_row = found.get(run, {})
+            # A reply does not say when its actions become overdue.
+            is_same = OVERDUE in listed_row and listed_row.get("pending") == row.get("pending")
+            found[run] = {**row, OVERDUE: listed_row[OVERDUE]} if is_same else row
         wanted = [row for row in found.values() if _status_of(row) in statuses]
         return sorted(
             wanted, key=lambda row: (row["started"], order.get(row["workflow_id"], -1)), reverse=True

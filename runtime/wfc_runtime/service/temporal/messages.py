@@ -42,6 +42,8 @@ class Seed:
     keeps_overdue: bool = False
     """False in executions that an earlier version started: there the clock fails overdue actions, and a replay of the
     recorded history must do the same. The next execution of the run no longer does."""
+    lists_overdue: bool = False
+    """Whether the memo says when an action becomes overdue; not in executions that an earlier version started."""
     renew_after: int = RENEW_AFTER
     snapshot: str | None = None
     version: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -36,6 +37,7 @@ from wfc_runtime.service.temporal.listing import (
     listed,
     listing_query,
     stored_status,
+    with_overdue,
 )
 from wfc_runtime.service.temporal.messages import Seed
 from wfc_runtime.service.temporal.modules import Modules
@@ -96,7 +98,8 @@ class TemporalViews:
         earlier = None if before is None else check_run_id(before)
         chosen = (workflow and check_name(workflow), beginning and check_run_id(beginning))
         rows = self._run(self._listed(statuses, count + 1, earlier, *chosen))
-        reply: Reply = {"runs": rows[:count]}
+        at = self._clock() if self._clock else time.time()
+        reply: Reply = {"runs": [with_overdue(row, at) for row in rows[:count]]}
         if len(rows) > count:
             reply["next"] = (
                 f'list_runs(status="{status or "open"}", before="{rows[count - 1]["workflow_id"]}")'

@@ -22,7 +22,7 @@ from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import state_reply, with_progress
 from wfc_runtime.service.temporal import search_attributes
-from wfc_runtime.service.temporal.children import NAME, ChildRuns
+from wfc_runtime.service.temporal.children import NAME, OVERDUE, ChildRuns
 from wfc_runtime.service.temporal.codec import (
     AGAIN,
     continues_with_parent,
@@ -55,6 +55,7 @@ class RunWorkflow:
         self._tried: tuple[str, Host, Accepted] | None = None
         self._published: tuple[str, list[str]] | None = None
         self._missing: DefinitionError | None = None
+        self._overdue_at: float | None = None
         try:
             module = self._modules.of_digest(seed.digest, seed.workflow)
         except DefinitionError as error:
@@ -174,6 +175,10 @@ class RunWorkflow:
         if shown != self._published:
             self._published = shown
             workflow.upsert_search_attributes(search_attributes.since(*shown))
+        # Histories of before lack these events, and a replay must not add them.
+        if self._host.seed.lists_overdue and self._host.overdue_at != self._overdue_at:
+            self._overdue_at = self._host.overdue_at
+            workflow.upsert_memo({OVERDUE: self._overdue_at})
 
     # -- updates and signals -----------------------------------------------------
 
@@ -300,6 +305,11 @@ class RunWorkflow:
         """The execution with the events before those of this one."""
         seed = self._host.seed
         return seed.previous or (workflow.info().continued_run_id if seed.moved is None else None)
+
+    @workflow.query
+    def entries(self, after: int, limit: int) -> dict[str, Any]:
+        """The events of this execution as they are stored."""
+        return {"entries": self._host.stored_entries(after, limit), "previous": self._previous}
 
     @workflow.query
     def was_retried(self, visit: str) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""Whole runs on Temporal: exported, imported, deleted, continued in a terminal, and listed when they are overdue."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box, TemporalBox, children, step_ids, steps
+from tests.runtime.test_children import foreach
+from tests.runtime.test_retry import BROKEN
+from tests.support import wait_until
+from tests.temporal.processes import WFC, environment
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+
+
+def ended(box: TemporalBox, run: str) -> bool:
+    """Lists lag behind."""
+    rows = box.service.ended_before(box.clock() + 10**9)["runs"]
+    return run in [row["workflow_id"] for row in rows]
+
+
+def test_a_run_that_has_ended_is_deleted_with_its_children_and_all_executions(
+    temporal_box: TemporalBox,
+) -> None:
+    service = temporal_box.compile(foreach()).service
+    reply = service.start("w")
+    run, (one, two) = reply["workflow_id"], children(reply)
+    with pytest.raises(RefusedError, match="is in progress"):
+        service.erase(run)
+    with pytest.raises(RefusedError, match="is a child run"):
+        service.erase(one)
+    service.submit(one, "look", BROKEN)
+    service.submit(two, "look", OK)
+    service.retry(run)
+    service.submit(one, "look@2", OK)
+    assert service.status(run)["status"] == "completed"
+    wait_until(lambda: ended(temporal_box, run))
+    assert service.erase(run) == 3
+
+    def is_gone(member: str) -> bool:
+        try:
+            service.history(member)
+        except NotFoundError:
+            return True
+        return False
+
+    for member in (run, one, two):
+        wait_until(lambda member=member: is_gone(member))
+    wait_until(lambda: not ended(temporal_box, run))
+
+
+def test_a_retried_family_is_exported_with_its_history_and_goes_on_in_a_file(
+    temporal_box: TemporalBox, file_box: Box
+) -> None:
+    service = temporal_box.compile(foreach()).service
+    reply = service.start("w")
+    run, (one, two) = reply["workflow_id"], children(reply)
+    with pytest.raises(RequestError, match="is a child run"):
+        service.export(one)
+    service.submit(one, "look", BROKEN)
+    service.submit(two, "look", OK)
+    service.retry(run)
+    data = json.loads(json.dumps(service.export(run)))
+    old = file_box.compile(foreach()).service
+    assert children(old.import_(data)) == [one]
+    assert [event["event"] for event in old.history(run)["events"]] == [
+        *("started", "child_ended", "child_ended", "retried")
+    ]
+    assert old.submit(two, "look", OK)["repeated"] is True
+    old.submit(one, "look@2", OK)
+    assert old.status(run)["status"] == "completed"
+
+
+def test_an_open_run_with_secrets_is_exported_only_if_they_may_be_in_it(temporal_box: TemporalBox) -> None:
+    text = steps(
+        "{id: build, type: shell, command: 'curl {{ inputs.token | shquote }}'}",
+        head="inputs: {token: {type: string, required: true, secret: true}}",
+    )
+    service = temporal_box.compile(text).service
+    run = service.start("w", {"token": "s3cret-token"})["workflow_id"]
+    with pytest.raises(RefusedError, match="contains secrets"):
+        service.export(run)
+    assert "s3cret-token" in json.dumps(service.export(run, secrets=True))
+
+
+def test_an_overdue_action_is_listed_as_overdue(temporal_box: TemporalBox) -> None:
+    service = temporal_box.compile(steps("{id: build, type: shell, command: make, timeout: 60}")).service
+    service.start("w")
+    other = temporal_box.another()
+    wait_until(lambda: other.runs()["runs"])
+    assert "overdue_seconds" not in other.runs()["runs"][0]
+    temporal_box.clock.now += 100
+    wait_until(lambda: [one.get("overdue_seconds") for one in other.runs()["runs"]] == [40])
+    assert [one.get("overdue_seconds") for one in service.runs()["runs"]] == [40]
+
+
+def test_the_commands_export_import_resume_retry_and_prune_work_on_temporal(
+    temporal_box: TemporalBox,
+) -> None:
+    root = temporal_box.root
+    (root / "pyproject.toml").write_text('[tool.wfc]\nengine = "temporal"\n', encoding="utf-8")
+    temporal_box.compile(TWO)
+    temporal_box.clock = None
+    service = temporal_box.service
+    run = service.start("w")["workflow_id"]
+
+    def wfc(*words: str, given: str = "") -> str:
+        done = subprocess.run(
+            [*WFC, "runs", *words],
+            cwd=root,
+            env=environment(temporal_box),
+            input=given,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    service.submit(run, "build", BROKEN)
+    assert wfc("retry", run, "--step", "build") == f"{run} waits in build@2\n"
+    exported = wfc("export", run)
+    service.cancel(run, "moved")
+    wait_until(lambda: "erased 1 run" in wfc("prune", "--older-than", "0s", "--yes"))
+    wait_until(lambda: run not in wfc("list", "--status", "all"))
+    assert wfc("import", "-", given=exported) == f"{run} is here, pending_action\n"
+    assert step_ids(service.status(run)) == ["build@2"]
+    (root / "answers.yaml").write_text("answers: {build: [x, made], test: fine}\n", encoding="utf-8")
+    assert wfc("resume", run, "--answers", "answers.yaml").strip() == "0"
+    assert service.status(run)["status"] == "completed"
