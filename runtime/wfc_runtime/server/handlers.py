@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple, cast
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -18,7 +18,6 @@ from mcp_types import (
 )
 from mcp_types import Tool as ToolEntry
 
-from wfc_runtime.contract import Json
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
@@ -114,10 +113,14 @@ class ToolHandlers:
                 tool = await self._find(params.name)
                 hints, given = tool.hints, params.arguments or {}
                 asked = await elicitation.ask_after_showing(given) if elicitation and hints.moves else None
-                reply = asked if asked is not None else await self._run(ctx, tool, call, given)
+                if asked is not None:
+                    reply = asked
+                elif self._options.allowed is None:
+                    reply = await in_thread(tool.run, call, given)
+                else:
+                    reply = await in_thread_with_progress(ctx, self._context.at_work, tool.run, call, given)
                 if elicitation is not None and hints.moves and asked is None:
-                    assert not isinstance(reply, InputRequiredResult)
-                    reply = await elicitation.go_on(reply)
+                    reply = await elicitation.go_on(cast(Reply, reply))
             if isinstance(reply, InputRequiredResult):
                 await self._changes.notify(ctx, hints, {})
                 return reply
@@ -129,11 +132,6 @@ class ToolHandlers:
             return to_error(params.name, error, await self._pending(params))
         except Exception as error:
             return to_failure(params.name, error)
-
-    async def _run(self, ctx: RequestContext, tool: AnyTool, call: Call, given: dict[str, Json]) -> Reply:
-        if self._options.allowed is None:
-            return await in_thread(tool.run, call, given)
-        return await in_thread_with_progress(ctx, self._context.at_work, tool.run, call, given)
 
     async def _find(self, name: str) -> AnyTool:
         tool = self._tools.get(name) or (await in_thread(self._typed_tools)).get(name)
