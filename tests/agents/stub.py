@@ -127,6 +127,9 @@ def act(word: str, argument: str, session: str, count: int) -> None:
             name, _, given = argument.partition(" ")
             tool(name, json.loads(given), [{"type": "text", "text": '{"number": 7}'}])
             end(session, count, result="I called it")
+        case "quiet":
+            tool("Bash", {"command": argument}, "(Bash completed with no output)")
+            end(session, count, result="I ran it")
         case "result":
             # Any fields of the result line, and an exit code.
             fields = json.loads(argument)

@@ -221,6 +221,13 @@ def test_a_command_of_an_agent_counts_only_where_the_operator_lets_it_do_shell_s
     assert (done.status, json.loads(done.out)["exit_code"]) == (0, 0)
 
 
+def test_a_command_without_output_has_an_empty_one(desk: Desk) -> None:
+    (desk.notes / "orders").write_text("quiet make")
+    desk.operator('steps = ["shell"]')
+    desk.workflow("{id: a, type: shell, command: make, output_to: a_out}", RETURN)
+    assert json.loads(desk.run().out) == {"stdout": "", "stderr": "", "exit_code": 0}
+
+
 def test_the_time_limit_of_a_step_and_silence_end_a_call(desk: Desk) -> None:
     desk.operator("idle = 0.5")
     desk.workflow(delegate("a", "sleep"), RETURN)

@@ -41,6 +41,8 @@ _CLOSING = 20.0
 _TIMEOUTS = {"delegate": 300, "mcp_call": 30, "shell": 30}
 """The timeouts of steps that set none. They are meant for a conversation with a person; here the timeout of the
 program applies."""
+_NO_OUTPUT = "(Bash completed with no output)"
+"""What Claude Code says instead of an empty output."""
 _EXIT_CODE = re.compile(r"Exit code (\d+)\n?")
 
 
@@ -404,6 +406,7 @@ def _tool_result(outcome: Outcome, tool: str, action: dict[str, Json]) -> Json:
     if is_shell:
         failed = _EXIT_CODE.match(text) if exact[0].is_error else None
         code = int(failed[1]) if failed else 1 if exact[0].is_error else 0
+        text = "" if text == _NO_OUTPUT else text
         return {"stdout": text[failed.end() :] if failed else text, "stderr": "", "exit_code": code}
     if exact[0].is_error:
         return _error("tool_error", f"`{tool}` failed: {text[:1000]}")
