@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from tests.agents.support import SCHEMA, Desk, delegate
+from wfc_runtime.agents import ADAPTERS
+from wfc_runtime.agents.base import Call
 
 RETURN = "{id: r, type: return, needs_state: [a_out], value: '{{ state.a_out }}'}"
 
@@ -219,6 +221,14 @@ def test_a_command_of_an_agent_counts_only_where_the_operator_lets_it_do_shell_s
     desk.operator('steps = ["shell"]')
     done = desk.resume()
     assert (done.status, json.loads(done.out)["exit_code"]) == (0, 0)
+
+
+def test_tokens_are_counted_from_the_messages_where_the_result_has_none() -> None:
+    usage = '{"usage": {"input_tokens": 0}}'
+    adapter = ADAPTERS["claude"]
+    said = '{"type": "assistant", "message": {"id": "m", "content": [], "usage": {"input_tokens": 7}}}'
+    lines = [said, said, '{"type": "result", "subtype": "error_max_budget_usd", ' + usage[1:]]
+    assert adapter.outcome(Call("x"), lines, "", 1).tokens == 7
 
 
 def test_a_command_without_output_has_an_empty_one(desk: Desk) -> None:

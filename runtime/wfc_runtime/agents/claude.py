@@ -83,7 +83,8 @@ class Claude(Adapter):
             return crash(errors, code, tokens=_spoken_tokens(messages), **about)
         about |= {
             "usd": number(end.get("total_cost_usd")),
-            "tokens": _tokens(end.get("usage")),
+            # A call that its budget ended reports none, although its messages do.
+            "tokens": _tokens(end.get("usage")) or _spoken_tokens(messages),
             "turns": end.get("num_turns") if isinstance(end.get("num_turns"), int) else None,
             "denied": _denied(end),
         }
