@@ -109,8 +109,23 @@ def detail_of(state: Step, outs: list[Edge]) -> str:
         return show_condition(_condition(state, outs))
     who = who_of(effect) if effect else ""
     writes = _writes(effect) if effect else ()
-    text = state.kind + (f" {who}" if who else "")
+    said = who or (returned(effect.arguments.get("value")) if effect and effect.name == "Return" else "")
+    text = state.kind + (f" {said}" if said else "")
     return text + (f" → {_listed(writes)}" if writes else "")
+
+
+def returned(value: Any) -> str:
+    """What tells one return from another: the words and numbers in its value, not what is computed."""
+    if isinstance(value, Mapping):
+        fixed = [f"{key}: {one}" for key, one in value.items() if _is_fixed(one)]
+        return show(", ".join(fixed[:2]), 60)
+    return show(value, 60) if _is_fixed(value) else ""
+
+
+def _is_fixed(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value) and "{" not in value and len(value) <= 40
+    return isinstance(value, (bool, int, float))
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -229,6 +244,11 @@ class Builder:
         }
         self._loops = {turn: state for turn, state in begins.items() if turn in self._titles}
         self._aliases = {state.id: turn for turn, state in self._loops.items()}
+        # A gate waits for what its step depends on: the step stands for both.
+        regions = [chart.root, *(region for state in chart.states() for region in state.regions)]
+        for edge in (edge for region in regions for edge in region.edges):
+            if edge.guard is not None and edge.guard.name == "ended":
+                self._aliases[edge.source] = edge.target
         self._pauses = {state.id for state in chart.states() if state.effect and state.effect.name == "Delay"}
 
     def root(self) -> Flow:
@@ -324,8 +344,9 @@ def merged(links: list[Link]) -> Iterator[Link]:
 
 
 def _both(first: Link, second: Link) -> Link:
-    if not first.label and second.line is Line.ERROR:
-        return replace(first, label=f"also {second.label}")
+    if second.line is Line.ERROR and first.line is not Line.ERROR:
+        # Where both lead to the same step, a failure of the condition itself is not worth a word.
+        return first if first.label else replace(first, label=f"also {second.label}")
     return replace(first, label=" or ".join(label for label in (first.label, second.label) if label))
 
 

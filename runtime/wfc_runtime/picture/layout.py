@@ -259,9 +259,9 @@ def _heading(panel: Panel, width: float) -> list[Text]:
     room = width - 2 * _PAD
     title = wrap(panel.caption, [fits("heading", room)])
     narrow = fits("detail", min(room, _READABLE))
-    notes = wrap(shorten(panel.note, 400), [narrow, narrow])
+    notes = wrap(shorten(panel.note, 400), 3 * [narrow])
     if panel.inputs:
-        notes += wrap(shorten(f"inputs: {', '.join(panel.inputs)}", 400), [narrow])
+        notes += wrap(shorten(f"inputs: {', '.join(panel.inputs)}", 400), 3 * [narrow])
     texts = [Text(text, 0, 12, "heading", "start") for text in title]
     return texts + [Text(note, 0, 30 + _LEADING * n, "detail", "start") for n, note in enumerate(notes)]
 

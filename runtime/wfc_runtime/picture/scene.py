@@ -204,12 +204,12 @@ def _pill(node: Node) -> Figure:
 def _choice(node: Node) -> Figure:
     """A diamond: a line has less space the further it is from the middle, so several sizes are tried."""
     title = printable(node.title)
-    for rows in (1, 2):
-        for width in _CHOICE[2 * rows - 2 :]:
+    for rows in (1, 2, 3, 4):
+        for width in _CHOICE[min(2 * rows - 2, 3) :]:
             lines, height = _in_diamond(title, node.detail, rows, width)
             if lines is not None:
                 return Figure(width, height, _stack(lines))
-    lines, height = _in_diamond(title, node.detail, 2, _CHOICE[-1], cut=True)
+    lines, height = _in_diamond(title, node.detail, 4, _CHOICE[-1], cut=True)
     return Figure(_CHOICE[-1], height, _stack(lines or []))
 
 
@@ -238,9 +238,12 @@ def _in_diamond(
 
 
 def _halves(code: str, rooms: list[float]) -> list[str] | None:
-    """A whole condition on one line, or on two lines of about the same length; None if it does not fit."""
+    """A whole condition on one line, on two lines of about the same length, or on more; None if it does not fit."""
     if len(rooms) == 1:
         return [code] if width_of(code, "code") <= rooms[0] else None
+    if len(rooms) > 2:
+        lines = wrap(code, [fits("code", room) for room in rooms])
+        return lines if " ".join(lines) == code else None
     words = code.split(" ")
     best: tuple[float, list[str]] | None = None
     for number in range(1, len(words)):

@@ -14,6 +14,7 @@ ELLIPSIS = "…"
 _HOLE = re.compile(r"\{\{-?((?:(?!\}\}).)*?)-?\}\}", re.DOTALL)
 _ROOT = re.compile(r"(?<![\w.'\"])(?:state|inputs)\.(?=[A-Za-z_])")
 _SPACE = re.compile(r"(?<=\s)")
+_CONDITION = 120
 _BREAK = re.compile(r"(?<=[_.,:/-])(?=[^_.,:/-])")
 
 
@@ -43,9 +44,9 @@ def show(value: Any, most: int) -> str:
 def show_condition(value: Any) -> str:
     """An expression without its braces, and without the `state.` and `inputs.` prefixes that nearly every name has."""
     if not isinstance(value, str):
-        return show(value, 80)
+        return show(value, _CONDITION)
     hole = _HOLE.fullmatch(value.strip())
-    return shorten(_ROOT.sub("", hole[1] if hole else value), 80)
+    return shorten(_ROOT.sub("", hole[1] if hole else value), _CONDITION)
 
 
 def wrap(text: str, fits: Sequence[Callable[[str], bool]]) -> list[str]:

@@ -26,7 +26,8 @@ def aliases_of(structure: Structure) -> dict[str, str]:
             found[state] = effect.loop
         elif isinstance(effect, Delay):
             found[state] = effect.step
-    return found
+    gates = [node for node in structure.nodes.values() if node.is_gate]
+    return found | {gate.id: gate.eventless[0].target.id for gate in gates if gate.eventless}
 
 
 class Path:
@@ -58,7 +59,10 @@ class Path:
     @property
     def current(self) -> list[str]:
         """The states that the run waits in, as the picture shows them."""
-        active = (state for state, count in self._active.items() if count > 0)
+        nodes = self.structure.nodes
+        waiting = (state for state, count in self._active.items() if count > 0)
+        # A step whose gate is closed has not begun.
+        active = (state for state in waiting if state not in nodes or not nodes[state].is_gate)
         return list(dict.fromkeys(self._aliases.get(state, state) for state in active))
 
     def _enter(self, state: Node, is_retry: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from wfc_runtime.contract import HUMAN_KINDS
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Effect, Return
-from wfc_runtime.machine.interpreter import Condition, structure_of
+from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.picture.build import Builder
 from wfc_runtime.picture.model import Panel, Picture
@@ -184,6 +184,8 @@ def _guard(transition: Any, event: str | None) -> _Guard | None:
             if guarding.text is True:
                 return _Guard("at_most", at_most=guarding.most)
             return _Guard("when", guarding.text, guarding.reads, guarding.most)
+        if isinstance(guarding, Ended):
+            return _Guard("ended")
         name = getattr(spec.func, "__name__", "")
         if name in ("ok", "otherwise"):
             return _Guard(name)

@@ -259,3 +259,31 @@ def test_every_step_of_a_shipped_workflow_is_in_its_picture(name: str) -> None:
     module = shipped(name)
     for chart, panel in zip(module.charts, to_picture(module).panels, strict=True):
         assert {state.title for state in chart.states()} <= {node.title for node in panel.flow.walk()}
+
+
+def test_a_return_shows_the_words_that_tell_it_from_others() -> None:
+    flow = flow_of(
+        """\
+  - {id: a, type: shell, command: make, output_to: o}
+  - {id: b, type: condition, needs_state: [o], if: "{{ state.o.exit_code == 0 }}", then: [
+      {id: done, type: return, value: {status: done, code: "{{ 1 + 1 }}"}}]}
+  - {id: failed, type: return, value: {status: failed}}
+"""
+    )
+    assert [node(flow, name).detail for name in ("done", "failed")] == [
+        "return status: done",
+        "return status: failed",
+    ]
+
+
+def test_a_failure_of_a_condition_that_leads_where_no_leads_is_not_mentioned() -> None:
+    flow = flow_of(
+        """\
+  - {id: a, type: shell, command: make, output_to: o}
+  - {id: b, type: shell, command: make, needs_state: [o], when: "{{ state.o.exit_code == 0 }}", on_error: continue}
+  - {id: c, type: shell, command: make}
+"""
+    )
+    labels = [link.label for link in flow.links]
+    assert "no" in labels
+    assert not any("or on error" in label for label in labels)

@@ -8,12 +8,16 @@ export function open(root) {
   let newest = [];
   let failure = null;
   let isGone = false;
+  let asked = 0;
 
   const show = () => !isGone && render(template(), root);
 
   async function load() {
+    const mine = ++asked;
     try {
       const [waiting, runs] = await Promise.all([api.get("waiting?limit=50"), api.get("runs?status=all&limit=8")]);
+      // An answer that a later question has overtaken is not shown.
+      if (mine !== asked) return;
       const before = gates ? gates.length : 0;
       // An answered entry stays where it is until the next visit, so that nothing jumps under the pointer.
       const known = new Map((gates || []).map((one) => [keyOf(one), one]));

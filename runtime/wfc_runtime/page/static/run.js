@@ -44,8 +44,11 @@ class RunView {
   }
 
   async load() {
+    const mine = this.loads = (this.loads || 0) + 1;
     try {
-      this.found = await api.get(this.url);
+      const found = await api.get(this.url);
+      if (mine !== this.loads) return;
+      this.found = found;
       this.failure = null;
       titled(`${this.run.task || this.run.workflow} ${short(this.id)} · wfc`);
     } catch (error) {
@@ -57,11 +60,11 @@ class RunView {
   // The chart never delays the history, nor the history the chart.
   async draw() {
     try {
-      const [picture, svg, path] = await Promise.all([api.get(`${this.url}/picture`), api.svg(`${this.url}/picture.svg`), api.get(this.pathUrl())]);
-      Object.assign(this, { picture, path });
+      const [picture, svg] = await Promise.all([api.get(`${this.url}/picture`), api.svg(`${this.url}/picture.svg`)]);
+      this.picture = picture;
       this.show();
       this.chart.put(svg, picture.chart);
-      this.chart.mark(path, this.step);
+      await this.follow();
       this.chart.toCurrent();
     } catch (error) {
       this.noChart = error;
@@ -123,9 +126,13 @@ class RunView {
   }
 
   async follow() {
+    const mine = this.asked = (this.asked || 0) + 1;
     try {
-      this.path = await api.get(this.pathUrl());
-      this.chart?.mark(this.path, this.step);
+      const path = await api.get(this.pathUrl());
+      // An answer that a later question has overtaken is not shown.
+      if (mine !== this.asked) return;
+      this.path = path;
+      this.chart.mark(path, this.step);
     } catch { /* the next change tries again */ }
     this.show();
   }
@@ -201,7 +208,7 @@ class RunView {
         ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button><button @click=${() => this.ask("migrate")}>Migrate…</button>`}
         ${run.status === "failed" && canRetry() ? html`<button @click=${() => this.ask("retry")}>Retry…</button>` : nothing}
         ${family.parent ? nothing : html`${isOver ? html`<button @click=${() => this.again()}>Start again…</button>` : nothing}<button @click=${() => this.act("export")}>Export</button>`}</div>`}
-      </div>${this.asked()}`;
+      </div>${this.question()}`;
   }
 
   ask(what) {
@@ -219,7 +226,7 @@ class RunView {
     this.show();
   }
 
-  asked() {
+  question() {
     const said = this.said ? html`<p class="notice ${this.said.good ? "is-completed" : "is-failed"}" role="status">${text(this.said.words)}</p>` : nothing;
     const texts = {
       cancel: ["End this run and its children. What they were doing is stopped.", "Cancel the run"],
