@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from page import work_gate
 from serving import drive
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +47,9 @@ def main() -> None:
     title("Serve them over MCP: an agent works one to its end, the server is killed in the middle")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(drive(Path(folder)))
+    title("See it in a browser: a run that another process started asks, and is answered on the page")
+    with tempfile.TemporaryDirectory() as folder:
+        work_gate(Path(folder))
     print("\nThe modules are in generated/: start with generated/interactive_planning.py.")
 
 

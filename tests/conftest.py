@@ -59,6 +59,8 @@ SLOW = (
     "tests/front/test_ends.py::test_a_stopped_worker_is_killed",
     "tests/front/test_sessions",
     "tests/browser/",
+    "tests/page/test_engines.py::test_a_gate_of_a_called_workflow_is_answered_through_the_api[temporal]",
+    "tests/page/test_engines.py::test_every_view_of_a_run_can_be_had[temporal]",
     "tests/bench/test_peers.py::test_one_peer",
     "tests/bench/test_peers.py::test_a_package",
     "tests/execute/test_outliving.py::test_nothing_is_left_when_the_run_is",

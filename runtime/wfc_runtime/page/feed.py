@@ -41,6 +41,7 @@ class ChangeFeed:
         self._listeners: set[_Listener] = set()
         self._watched: dict[str, float] = {}
         self._lock = Lock()
+        self._starting = Lock()
         self._stop = Event()
         self._thread: Thread | None = None
 
@@ -55,10 +56,17 @@ class ChangeFeed:
     async def stream(self, after: str | None) -> AsyncIterator[str]:
         """Server-sent events, each with the cursor to continue from as its id."""
         listener = _Listener()
-        self._join(listener)
+        with self._lock:
+            self._listeners.add(listener)
         try:
-            # The listener is there first: what changes in between is told twice rather than never.
-            yield _event(await asyncio.to_thread(self._ask, after))
+            # The listener and the cursor of the thread are there first: what changes in between is told twice rather
+            # than never.
+            try:
+                await asyncio.to_thread(self._begin)
+                yield _event(await asyncio.to_thread(self._ask, after))
+            except WfcError as error:
+                yield _event({"error": error.message, "changes": [], "cursor": after or ""})
+                return
             while True:
                 try:
                     reply = await asyncio.wait_for(listener.queue.get(), ALIVE_SECONDS)
@@ -77,11 +85,12 @@ class ChangeFeed:
         self._stop.set()
         self._tell(None)
 
-    def _join(self, listener: _Listener) -> None:
-        with self._lock:
-            self._listeners.add(listener)
+    def _begin(self) -> None:
+        """Start the thread, unless it runs."""
+        with self._starting:
             if self._thread is None and not self._stop.is_set():
-                self._thread = Thread(target=self._poll, name="wfc-feed", daemon=True)
+                cursor = self._ask(None)["cursor"]
+                self._thread = Thread(target=self._poll, args=(cursor,), name="wfc-feed", daemon=True)
                 self._thread.start()
 
     def _ask(self, after: str | None) -> Reply:
@@ -91,10 +100,9 @@ class ChangeFeed:
             watching = list(self._watched)
         return self._service().changes(after, watching=watching)
 
-    def _poll(self) -> None:
-        cursor: str | None = None
+    def _poll(self, cursor: str) -> None:
         while not self._stop.wait(EVERY):
-            with self._lock:
+            with self._starting, self._lock:
                 if not self._listeners:
                     self._thread = None
                     return
@@ -102,11 +110,10 @@ class ChangeFeed:
                 reply = self._ask(cursor)
             except WfcError as error:
                 # The store is busy or being replaced. Streams stay, and the page says since when nothing came.
-                self._tell({"error": error.message, "changes": [], "cursor": cursor or ""})
+                self._tell({"error": error.message, "changes": [], "cursor": cursor})
                 self._stop.wait(1.0)
                 continue
-            is_news = reply["changes"] or reply.get("resync") or reply.get("claims")
-            if cursor is not None and is_news:
+            if reply["changes"] or reply.get("resync") or reply.get("claims"):
                 self._tell(reply)
             cursor = reply["cursor"]
 

@@ -53,8 +53,8 @@ export function open(root) {
   };
 
   titled("Inbox · wfc");
-  load();
   return {
+    ready: load(),
     changed: (news) => { if (news.resync || news.changes.length) load(); },
     close: () => { isGone = true; },
   };

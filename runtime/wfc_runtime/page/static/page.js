@@ -214,12 +214,26 @@ let counts = null;
 let title = "wfc";
 let live = { state: "connecting" };
 
-export async function recount() {
-  try {
-    counts = await api.get("counts");
-  } catch { return; }
-  top();
+let counting = null;
+let again = false;
+
+// Count anew. What changes while a question is on its way leads to another one.
+export function recount() {
+  if (counting) {
+    again = true;
+    return counting;
+  }
+  counting = api.get("counts").then((found) => { counts = found; top(); return found; }, () => counts).finally(() => {
+    counting = null;
+    if (again) {
+      again = false;
+      recount();
+    }
+  });
+  return counting;
 }
+
+export const counted = async () => counts || counting || recount();
 
 function top() {
   const here = location.pathname;
@@ -319,7 +333,8 @@ async function start() {
   recount();
   await asked;
   await show();
-  // Live updates come after the first paint.
+  // Live updates come after what the place shows.
+  await view?.ready;
   const { follow } = await import("./feed.js");
   follow(kept.get("key"), about.cursor || "", (news) => {
     if (news.live) {

@@ -1,6 +1,6 @@
 // All runs, newest first. Rows change in place; new ones wait behind a button, so that nothing jumps under the pointer.
 
-import { api, between, chip, go, html, nothing, problem, query, render, seconds, short, text, titled, when, withQuery } from "./page.js";
+import { api, between, chip, counted, go, html, nothing, problem, query, recount, render, seconds, short, text, titled, when, withQuery } from "./page.js";
 
 const FILTERS = [["all", "All"], ["open", "In progress"], ["failed", "Failed"], ["completed", "Completed"], ["cancelled", "Cancelled"]];
 const COUNTED = { open: ["pending_action", "running"], failed: ["failed"], completed: ["completed"], cancelled: ["cancelled"] };
@@ -26,7 +26,7 @@ export function open(root) {
   async function load() {
     const mine = ++asked;
     try {
-      const [found, all] = await Promise.all([api.get(path()), api.get("counts")]);
+      const [found, all] = await Promise.all([api.get(path()), counted()]);
       if (mine !== asked) return;
       rows = found.runs;
       more = Boolean(found.next);
@@ -55,9 +55,8 @@ export function open(root) {
       if (row) Object.assign(row, { status: change.status, pending: change.pending, updated: new Date().toISOString() });
       else if (change.run === change.root && change.seq <= 1) fresh += 1;
     }
-    if (news.changes.length) {
-      try { counts = await api.get("counts"); } catch { /* the next change tries again */ }
-    }
+    show();
+    if (news.changes.length) counts = await recount();
     return show();
   }
 
@@ -95,6 +94,5 @@ export function open(root) {
   };
 
   titled("Runs · wfc");
-  load();
-  return { changed, moved: load, close: () => { isGone = true; } };
+  return { changed, ready: load(), moved: load, close: () => { isGone = true; } };
 }
