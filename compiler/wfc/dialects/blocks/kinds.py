@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from enum import Enum
-from typing import cast
+from typing import Any, cast
 
 from wfc.dialects.blocks.file import INPUT_TYPES, Block, OrReference
 from wfc.dialects.steps import TYPE, recover_entry, recover_type
 from wfc.language.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
 from wfc.language.shape import Field, Shape
-from wfc.language.values import Literal
+from wfc.language.values import Literal, plain
 from wfc.struct import replace, struct
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
@@ -130,6 +131,56 @@ class PromptInputs(Shape):
     allow_empty = Field(FLAG, "Deprecated, without effect: any answer is accepted.")
 
 
+_BY_AGENT = "Without effect: the agent that drives the run answers."
+
+
+class LlmCallInputs(Shape):
+    """Asks a language model. The agent that drives the run answers, in the form that `response_schema` describes.
+
+    Without a schema, the answer is the text `response.content`.
+    """
+
+    label = "an LLMCall block"
+
+    prompt = Field(WORD, "What the model is asked.", required=True, example="Summarize the text.")
+    system_instructions = Field(WORD, "Instructions that come before the prompt.")
+    response_schema = Field(ANYTHING, "JSON Schema of the answer, as an object or as JSON text.")
+    timeout = Field(TIME, "The time limit in seconds.", default=60)
+    profile = Field(ANYTHING, _BY_AGENT)
+    provider = Field(ANYTHING, _BY_AGENT)
+    model = Field(ANYTHING, _BY_AGENT)
+    api_key = Field(ANYTHING, _BY_AGENT)
+    api_url = Field(ANYTHING, _BY_AGENT)
+    extra_headers = Field(ANYTHING, _BY_AGENT)
+    temperature = Field(ANYTHING, _BY_AGENT)
+    max_tokens = Field(ANYTHING, _BY_AGENT)
+    max_retries = Field(ANYTHING, _BY_AGENT)
+    retry_delay = Field(ANYTHING, _BY_AGENT)
+    validation_prompt_template = Field(ANYTHING, _BY_AGENT)
+
+
+class ImageGenInputs(Shape):
+    """Generates an image. The agent that drives the run does it and says where it saved the files."""
+
+    label = "an ImageGen block"
+
+    prompt = Field(WORD, "What the image shows.", example="A lighthouse at dusk.")
+    operation = Field(WORD, "`generate`, `edit` or `variation`.", default="generate")
+    image = Field(WORD, "The image to edit or vary.")
+    mask = Field(WORD, "The part of the image to edit, as an image.")
+    size = Field(WORD, "Its size, such as `1024x1024`.")
+    quality = Field(WORD, "Its quality.")
+    style = Field(WORD, "Its style.")
+    n = Field(AMOUNT, "The number of images.", default=1)
+    output_file = Field(WORD, "The file to save it to.")
+    response_format = Field(ANYTHING, _BY_AGENT)
+    profile = Field(ANYTHING, _BY_AGENT)
+    provider = Field(ANYTHING, _BY_AGENT)
+    model = Field(ANYTHING, _BY_AGENT)
+    api_key = Field(ANYTHING, _BY_AGENT)
+    api_url = Field(ANYTHING, _BY_AGENT)
+
+
 class ReadJsonStateInputs(Shape):
     """Reads an object from a JSON file."""
 
@@ -204,6 +255,10 @@ class Kind:
     """The step's name for an input; an empty one leaves the input out."""
     unheeded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Inputs without effect, each with a message and a help."""
+    told: tuple[str, ...] = ()
+    """Inputs that make up the instructions for an agent, in order."""
+    schema: Callable[[Node | None], dict[str, Any]] | None = None
+    """The JSON Schema of an agent's result, made from the inputs."""
     can_fail: bool = False
     """Whether it can fail without crashing, as a command does."""
     can_crash: bool = True
@@ -241,6 +296,31 @@ _CALL = Kind(
     is_open=True,
 )
 _ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "put the text into `prompt`")
+
+
+def _answer_schema(inputs: Node | None) -> dict[str, Any]:
+    """The schema of a model's answer. One that only a run knows describes nothing."""
+    given = inputs.get("response_schema") if isinstance(inputs, Mapping) else None
+    found: Any = {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]}
+    if given is not None:
+        found = plain(given)
+        if isinstance(found, str):
+            try:
+                found = json.loads(found)
+            except ValueError:
+                found = {}
+        found = found if isinstance(found, dict) else {}
+    return {"type": "object", "properties": {"response": found}, "required": ["response"]}
+
+
+def _image_schema(inputs: Node | None) -> dict[str, Any]:
+    names = {"type": "array", "items": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": {"saved_files": names, "urls": names},
+        "required": ["saved_files"],
+    }
+
 
 _NOT_SHOWN = dict.fromkeys(("human", "operation", "details", "allow_empty"), "")
 
@@ -288,6 +368,23 @@ KINDS: dict[str, Kind] = {
         {"response": Output("response", "str")},
         renamed={"prompt": "instructions", **_NOT_SHOWN},
         unheeded={"operation": _ONLY_PROMPT, "details": _ONLY_PROMPT},
+    ),
+    "LLMCall": Kind(
+        "delegate",
+        LlmCallInputs,
+        _outputs(response="any"),
+        modes={"timeout": Mode.VALUE},
+        renamed={name: "" for name in LlmCallInputs.FIELDS if name != "timeout"},
+        told=("system_instructions", "prompt"),
+        schema=_answer_schema,
+    ),
+    "ImageGen": Kind(
+        "delegate",
+        ImageGenInputs,
+        {**_outputs(saved_files="list"), "urls": Output("urls", "list", is_certain=False)},
+        renamed=dict.fromkeys(ImageGenInputs.FIELDS, ""),
+        told=("prompt", "operation", "image", "mask", "size", "quality", "style", "n", "output_file"),
+        schema=_image_schema,
     ),
     "ReadJSONState": Kind(
         "read_json_state",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from wfc.dialects.base import Piece, made, translated
+from wfc.dialects.base import Piece, Translated, made, translated
 from wfc.dialects.blocks.braces import expression, substituted
 from wfc.dialects.blocks.checks import check_template, check_unseen
 from wfc.dialects.blocks.conditions import (
@@ -380,6 +381,7 @@ def _needs_state(fields: Iterable[str], at: Span) -> list[Entry]:
     return [Entry(made("needs_state", at), Sequence(at, names))] if names else []
 
 
+_UNLABELLED = ("prompt", "system_instructions")
 _RESULT, _GO = "result", "go"
 _GOES_ON = "{{ previous | select('ok') | list | length == previous | length }}"
 
@@ -400,6 +402,15 @@ def _computed(value: Expr, at: Span) -> Scalar:
 
 def _node_of(value: Node | str, at: Span) -> Node:
     return made(value, at) if isinstance(value, str) else value
+
+
+def _tree(value: Any, at: Span) -> Node:
+    """Plain data as a tree of the file."""
+    if isinstance(value, dict):
+        return Mapping(at, [Entry(made(str(key), at), _tree(item, at)) for key, item in value.items()])
+    if isinstance(value, list):
+        return Sequence(at, [_tree(item, at) for item in value])
+    return made(value, at)
 
 
 def _record(at: Span, **values: str) -> Mapping:
@@ -614,6 +625,9 @@ class Steps:
             if name and entry.key.text in kind.inputs.FIELDS and not is_nothing:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
                 yield Entry(key, _in_seconds(entry.value, texts) if is_time else _given(entry, kind, texts))
+        if kind.schema is not None:
+            yield Entry(made("instructions", at), self._told(node, kind, texts))
+            yield Entry(made("result_schema", at), _tree(kind.schema(inputs), at))
         self._check_unheeded(node, kind)
         if kind.step == "render_template":
             check_template(node, self._world.notation, self._reports)
@@ -632,6 +646,24 @@ class Steps:
             )
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
+
+    def _told(self, node: BlockNode, kind: Kind, texts: Texts) -> Scalar:
+        """The instructions for an agent: the prompt, and the other inputs that it should know."""
+        found = [(name, _input(node.block, name)) for name in kind.told]
+        prompt = _input(node.block, "prompt")
+        pieces: list[Piece] = []
+        for name, scalar in found:
+            if scalar is None or scalar.value is None:
+                continue
+            text = texts.scalar(scalar, Mode.TEXT)
+            label = "" if name in _UNLABELLED else f"{name}: "
+            pieces.append(Piece(("\n\n" if pieces else "") + label, 0, 0))
+            if scalar is prompt and isinstance(text, Translated) and text.pieces:
+                pieces += text.pieces
+            else:
+                is_copy = scalar is prompt
+                pieces.append(Piece(text.text, 0, len(scalar.text) if is_copy else 0))
+        return translated(prompt or made("", node.block.span), pieces)
 
     def _check_unheeded(self, node: BlockNode, kind: Kind) -> None:
         inputs = node.block.node.get("inputs")
