@@ -15,6 +15,7 @@ __all__ = [
     "CreateFileResult",
     "CreateWorktreeResult",
     "DelegateResult",
+    "EditFileResult",
     "FailedChild",
     "InfoAnswer",
     "Json",
@@ -22,6 +23,7 @@ __all__ = [
     "NotRequired",
     "Number",
     "ReadFileResult",
+    "ReadFilesResult",
     "ReadJsonStateResult",
     "RenderTemplateResult",
     "ShellResult",
@@ -88,6 +90,30 @@ class ReadFileResult(Timed):
     path: str
     size_bytes: int
     found: bool
+
+
+class ReadFilesResult(Timed):
+    """Some files, and their contents in one text."""
+
+    files: list[dict[str, Json]]
+    content: str
+    total_files: int
+    total_size_kb: int
+    skipped_files: list[dict[str, Json]]
+    patterns_matched: int
+
+
+class EditFileResult(Timed):
+    """What an edit changed in a file."""
+
+    path: str
+    operations_applied: int
+    lines_added: int
+    lines_removed: int
+    lines_modified: int
+    diff: str
+    backup_path: NotRequired[str | None]
+    errors: list[str]
 
 
 class RenderTemplateResult(Timed):

@@ -30,6 +30,14 @@ _BY_KIND = {
     ),
     "wait": "Nothing to do: ask again once resume_at has passed.",
     "create_file": "Write the content to the file and submit its path, its size in bytes and whether it is new.",
+    "edit_file": (
+        "Apply the operations to the file, all or none, and submit its path, the numbers of operations and lines, "
+        "and the diff."
+    ),
+    "read_files": (
+        "Read the text files that match, and submit each with its path, content and size_bytes, and all contents "
+        "in one text."
+    ),
     "read_file": "Read the file and submit its content, its path, its size in bytes and whether it was found.",
     "render_template": (
         "Render the template with the variables, write it to output_path if given, and submit its content."

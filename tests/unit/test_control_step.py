@@ -290,7 +290,6 @@ def test_they_compile_to_a_machine() -> None:
 
 ABOUT_ONE_TYPE = {
     # It takes the parallel steps of a graph apart and makes others of their branches.
-    "lower/schedule.py": {"Parallel"},
     # A prompt that shows an answer is not a test of the answer.
     "rules/common/flow.py": {"Prompt"},
     # The commands that injection checks look at are those of shell steps.

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 
 from wfc.config import AT_ONCE
 from wfc.language.steps.base import Step
-from wfc.language.steps.parallel import Parallel
 from wfc.language.values import Word
 from wfc.struct import struct
 from wfc.yaml import Scalar
@@ -28,7 +27,7 @@ class _Unit:
 
     name: str
     steps: list[Step]
-    wave: Parallel | None
+    wave: Step | None
 
 
 def scheduled(steps: list[Step], needs: Needs) -> list[Step]:
@@ -50,8 +49,9 @@ def scheduled(steps: list[Step], needs: Needs) -> list[Step]:
 def _units(steps: list[Step], needs: Needs) -> Iterator[_Unit]:
     last: _Unit | None = None
     for step in steps:
-        if isinstance(step, Parallel) and step.belongs_to == "":
-            yield from (_Unit(name, branch, step) for name, branch in step.concurrent().items())
+        branches = step.concurrent()
+        if branches and step.belongs_to == "":
+            yield from (_Unit(name, branch, step) for name, branch in branches.items())
             last = None
             continue
         name = step.belongs_to if step.belongs_to is not None else step.name
@@ -129,10 +129,7 @@ def _arranged(part: list[_Unit], needs: Needs, taken: set[str]) -> list[Step]:
     branches, after = _branches(part, needs)
     assert first.id is not None
     node, name = first.id.node, _free(f"from-{first.name}", taken)
-    named = Word(Scalar(node.span, name, name, node.style))
-    made = Parallel(first.node, {**first.values, "id": named, "branches": branches})
-    made.belongs_to, made.after = first.belongs_to, after
-    return [made]
+    return [first.arranged(Word(Scalar(node.span, name, name, node.style)), branches, after)]
 
 
 def _branches(part: list[_Unit], needs: Needs) -> tuple[dict[str, list[Step]], dict[str, tuple[str, ...]]]:

@@ -14,6 +14,7 @@ from threading import Event
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute.base import ECHO, NESTING, ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.edit_file import EDIT_FILE
 from wfc_runtime.execute.files import (
     CREATE_FILE,
     MERGE_JSON_STATE,
@@ -24,6 +25,7 @@ from wfc_runtime.execute.files import (
 )
 from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.protected import protected_paths
+from wfc_runtime.execute.read_files import READ_FILES
 from wfc_runtime.execute.secrets import with_secrets
 from wfc_runtime.execute.shell import SHELL
 from wfc_runtime.execute.worktree import CREATE_WORKTREE
@@ -47,7 +49,9 @@ EXECUTORS: dict[str, Executor] = {
     for one in (
         SHELL,
         CREATE_FILE,
+        EDIT_FILE,
         READ_FILE,
+        READ_FILES,
         RENDER_TEMPLATE,
         READ_JSON_STATE,
         WRITE_JSON_STATE,

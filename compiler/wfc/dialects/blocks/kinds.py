@@ -11,7 +11,18 @@ from typing import Any, cast
 
 from wfc.dialects.blocks.file import INPUT_TYPES, Block, OrReference
 from wfc.dialects.steps import TYPE, recover_entry, recover_type
-from wfc.language.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
+from wfc.language.fields import (
+    ANYTHING,
+    BINDINGS,
+    BOOLEAN,
+    NUMBER,
+    SECONDS,
+    WORD,
+    ListOf,
+    MapOf,
+    OneOf,
+    ScalarType,
+)
 from wfc.language.shape import Field, Shape
 from wfc.language.values import Literal, plain
 from wfc.struct import replace, struct
@@ -95,6 +106,54 @@ class ReadFileInputs(Shape):
     encoding = Field(WORD, "The encoding of the text.", default="utf-8")
     max_size_mb = Field(AMOUNT, "The size limit in megabytes.", default=10)
     required = Field(FLAG, "Whether the file must exist.", default=True)
+
+
+class EditFileInputs(Shape):
+    """Changes a text file by operations, in order: all of them, or none.
+
+    An operation is `replace_text` (`old_text`, `new_text`, `count`), `replace_lines` or `delete_lines` (`line_start`,
+    `line_end`, `content`), `insert_lines` (`line_start`, `content`), `regex_replace` (`pattern`, `replacement`) or
+    `patch` (`patch`, a unified diff).
+    """
+
+    label = "an EditFile block"
+
+    path = Field(WORD, "The file.", required=True, example="version.txt")
+    operations = Field(
+        ListOf(ANYTHING, "a list of operations", least=1),
+        "The operations.",
+        required=True,
+        example=[{"type": "replace_text", "old_text": "1.0", "new_text": "1.1"}],
+    )
+    encoding = Field(WORD, "The encoding of the text.", default="utf-8")
+    create_if_missing = Field(FLAG, "Whether to begin with an empty file if there is none.", default=False)
+    backup = Field(FLAG, "Whether to keep the file as it was, with `.bak` after its name.", default=True)
+    dry_run = Field(FLAG, "Whether to only say what would change.", default=False)
+    atomic = Field(FLAG, "Whether one operation that fails undoes them all.", default=True)
+
+
+class ReadFilesInputs(Shape):
+    """Reads the text files of a folder that match patterns, or one file.
+
+    `*` matches within one name, `**/` any number of folders. Files that are too large, not text, or not granted are
+    listed in `skipped_files`.
+    """
+
+    label = "a ReadFiles block"
+
+    path = Field(WORD, "A single file, in the place of `patterns`.")
+    patterns = Field(ListOf(WORD, "a list of patterns", least=1), "The files.", example=["src/**/*.py"])
+    base_path = Field(WORD, "The folder to search.", default=".")
+    mode = Field(OneOf(("full",)), "Whole files. Outlines are not supported.", default="full")
+    exclude_patterns = Field(ListOf(WORD, "a list of patterns"), "Files and folders to leave out.")
+    max_files = Field(AMOUNT, "The maximum number of files, up to 100.", default=20)
+    max_file_size_kb = Field(AMOUNT, "The size limit of a file in kilobytes.", default=100)
+    respect_gitignore = Field(
+        FLAG, "Whether to leave out what the folder's own .gitignore names.", default=True
+    )
+    encoding = Field(WORD, "The encoding of the files.", default="utf-8")
+    line_start = Field(AMOUNT, "The first line to return, from 1.")
+    line_end = Field(AMOUNT, "The last line to return.")
 
 
 class RenderTemplateInputs(Shape):
@@ -288,6 +347,13 @@ _FLAGS = dict.fromkeys(
     ("overwrite", "create_parents", "required", "strict", "create_if_missing", "max_size_mb", "mode"),
     Mode.VALUE,
 )
+_SWITCHES = dict.fromkeys(
+    (
+        *("backup", "dry_run", "atomic", "respect_gitignore", "max_files"),
+        *("max_file_size_kb", "line_start", "line_end"),
+    ),
+    Mode.VALUE,
+)
 _CALL = Kind(
     "call",
     WorkflowCallInputs,
@@ -350,6 +416,28 @@ KINDS: dict[str, Kind] = {
             "file_path": Output("path", "str"),
         },
         modes=_FLAGS,
+    ),
+    "EditFile": Kind(
+        "edit_file",
+        EditFileInputs,
+        {
+            **_outputs(
+                operations_applied="int", lines_added="int", lines_removed="int", lines_modified="int"
+            ),
+            **_outputs(diff="str", errors="list", path="str"),
+            "backup_path": Output("backup_path", "str", is_certain=False),
+        },
+        modes={**_FLAGS, "operations": Mode.DATA, **_SWITCHES},
+    ),
+    "ReadFiles": Kind(
+        "read_files",
+        ReadFilesInputs,
+        {
+            **_outputs(files="list", content="str", total_files="int", total_size_kb="int"),
+            **_outputs(skipped_files="list", patterns_matched="int"),
+        },
+        modes=_SWITCHES,
+        renamed={"mode": ""},
     ),
     "RenderTemplate": Kind(
         "render_template",

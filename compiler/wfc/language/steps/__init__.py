@@ -8,6 +8,7 @@ from wfc.language.steps.continue_ import Continue
 from wfc.language.steps.create_file import CreateFile
 from wfc.language.steps.create_worktree import CreateWorktree
 from wfc.language.steps.delegate import Delegate
+from wfc.language.steps.edit_file import EditFile
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.goto import Goto
 from wfc.language.steps.mcp_call import McpCall
@@ -15,6 +16,7 @@ from wfc.language.steps.merge_json_state import MergeJsonState
 from wfc.language.steps.parallel import Parallel
 from wfc.language.steps.prompt import Prompt
 from wfc.language.steps.read_file import ReadFile
+from wfc.language.steps.read_files import ReadFiles
 from wfc.language.steps.read_json_state import ReadJsonState
 from wfc.language.steps.render_template import RenderTemplate
 from wfc.language.steps.return_ import Return
@@ -43,7 +45,9 @@ STEP_TYPES: dict[str, type[Step]] = {
         Wait,
         Delegate,
         CreateFile,
+        EditFile,
         ReadFile,
+        ReadFiles,
         RenderTemplate,
         ReadJsonState,
         WriteJsonState,

@@ -204,6 +204,12 @@ class Step(Shape):
         """The lists of steps inside this one, which the same run executes."""
         return iter(())
 
+    def arranged(
+        self, name: Word, branches: dict[str, list[Step]], after: dict[str, tuple[str, ...]]
+    ) -> Step:
+        """A step with concurrent branches like this one, with other branches that begin one after the other."""
+        raise TypeError(f"{self.label} has no concurrent branches")
+
     def concurrent(self) -> dict[str, list[Step]]:
         """The blocks that run concurrently, by name."""
         return {}

@@ -7,6 +7,7 @@ from wfc.language.fields import BRANCHES
 from wfc.language.shape import Field
 from wfc.language.steps.base import Step
 from wfc.language.steps.protocol import ChartBuilder
+from wfc.language.values import Word
 
 
 class Parallel(Step):
@@ -36,6 +37,13 @@ class Parallel(Step):
 
     def blocks(self) -> Iterator[list[Step]]:
         yield from self.concurrent().values()
+
+    def arranged(
+        self, name: Word, branches: dict[str, list[Step]], after: dict[str, tuple[str, ...]]
+    ) -> Parallel:
+        made = Parallel(self.node, {**self.values, "id": name, "branches": branches})
+        made.belongs_to, made.after = self.belongs_to, after
+        return made
 
     def concurrent(self) -> dict[str, list[Step]]:
         return self.branches or {}

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from wfc.language.fields import FLAG, NUMBER, OPTIONS, TEXT, Computed
+from wfc.language.shape import Field
+from wfc.language.steps.served import FILE_ORIGIN, Served
+from wfc_runtime.contract import ReadFilesResult
+
+
+class ReadFiles(Served):
+    """Read the text files of a folder that match patterns, or one file.
+
+    `*` matches within one name, `**/` any number of folders. Links are not followed; files that are too large, not
+    text, or not granted are listed in `skipped_files`. The server reads them if its operator allows that; otherwise the
+    agent does.
+
+    ```yaml
+    - id: read-sources
+      type: read_files
+      patterns: ["src/**/*.py"]
+      output_to: sources
+    ```
+    """
+
+    kind = "read_files"
+    label = "a read_files step"
+    origin = FILE_ORIGIN
+    result = ReadFilesResult
+
+    path = Field(TEXT, "A single file, in the place of `patterns`.")
+    patterns = Field(OPTIONS, "The files.", example=["src/**/*.py"])
+    base_path = Field(TEXT, "The folder to search.", default=".")
+    exclude_patterns = Field(OPTIONS, "Files and folders to leave out.")
+    max_files = Field(Computed(NUMBER), "The maximum number of files, up to 100.", default=20)
+    max_file_size_kb = Field(Computed(NUMBER), "The size limit of a file in kilobytes.", default=100)
+    respect_gitignore = Field(
+        FLAG, "Whether to leave out what the folder's own .gitignore names.", default=True
+    )
+    encoding = Field(TEXT, "The encoding of the files.", default="utf-8")
+    line_start = Field(Computed(NUMBER), "The first line to return, from 1.")
+    line_end = Field(Computed(NUMBER), "The last line to return.")

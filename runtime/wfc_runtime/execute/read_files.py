@@ -1,0 +1,161 @@
+"""`read_files`: the text files of a folder that match patterns, within limits.
+
+SECURITY. Each file is located and checked like a single one: links are not followed, protected files and files without
+a grant are listed as skipped, and a pattern can't lead out of the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from wfc_runtime.contract import Json
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.files import check_encoding
+from wfc_runtime.execute.paths import folder, in_folder, in_scratch, locate_for, scratch
+from wfc_runtime.execute.permissions import Grant
+
+_MOST_FILES, _MOST_SEEN = 100, 20_000
+_NEVER = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"})
+"""Folders that are not entered."""
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
+
+
+def _read_files(job: Job) -> Result:
+    parameters, grant = job.parameters, job.grant
+    check_encoding(parameters.text("encoding", "utf-8"))
+    with _base(job) as base:
+        if "path" in parameters:
+            names = [os.path.relpath(Path(base, in_folder(parameters.path("path"), base)), base)]
+        else:
+            names = list(_matching(base, parameters))
+        most = min(int(parameters.number("max_files", 20)), _MOST_FILES)
+        limit = min(int(parameters.number("max_file_size_kb", 100) * 1024), grant.file_bytes)
+        files: list[dict[str, Json]] = []
+        skipped: list[dict[str, Json]] = []
+        for name in names:
+            if len(files) >= most:
+                skipped.append({"path": name, "reason": f"more than {most:,} files"})
+                continue
+            try:
+                files.append(_read(base, name, limit, parameters, grant))
+            except ExecutionError as error:
+                if "path" in parameters:
+                    raise
+                skipped.append({"path": name, "reason": error.message})
+    size = sum(int(one["size_bytes"]) for one in files)
+    return {
+        "files": files,
+        "content": _joined(files),
+        "total_files": len(files),
+        "total_size_kb": size // 1024,
+        "skipped_files": skipped,
+        "patterns_matched": len(names),
+        "success": True,
+    }
+
+
+@contextmanager
+def _base(job: Job) -> Iterator[Path]:
+    """The folder that is searched. It is in the granted folders, or is the run's scratch folder."""
+    given = job.parameters.text("base_path", ".")
+    if not in_scratch(given) and not in_scratch(job.parameters.text("path", "")):
+        yield folder(job.grant, given)
+        return
+    with scratch(job.grant.root, job.run) as place:
+        yield folder(job.grant, in_folder(given, place)) if in_scratch(given) else place
+
+
+def _matching(base: Path, parameters: Parameters) -> Iterator[str]:
+    wanted, unwanted = _patterns(parameters, "patterns"), _patterns(parameters, "exclude_patterns")
+    if not wanted:
+        raise ExecutionError("`path` or `patterns` is needed")
+    if parameters.flag("respect_gitignore", True):
+        unwanted += _ignored(base)
+    seen = 0
+    for above, folders, names in os.walk(base, followlinks=False):
+        folders[:] = sorted(one for one in folders if one not in _NEVER)
+        for name in sorted(names):
+            seen += 1
+            if seen > _MOST_SEEN:
+                raise ExecutionError(f"{base} has more than {_MOST_SEEN:,} files")
+            path = Path(above, name).relative_to(base).as_posix()
+            if any(one.fullmatch(path) for one in wanted) and not _is_among(path, unwanted):
+                yield path
+
+
+def _is_among(path: str, patterns: list[re.Pattern[str]]) -> bool:
+    """Whether a pattern matches the path, or the name of the file or of a folder around it."""
+    return any(one.fullmatch(path) or any(map(one.fullmatch, path.split("/"))) for one in patterns)
+
+
+def _patterns(parameters: Parameters, name: str) -> list[re.Pattern[str]]:
+    given = parameters.value(name) if name in parameters else []
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise ExecutionError(f"`{name}` must be a list of patterns")
+    for one in given:
+        if one.startswith("/") or ".." in one.split("/"):
+            raise ExecutionError(f"the pattern {one[:80]!r} leads out of the folder", "refused")
+    return [_compiled(one) for one in given]
+
+
+def _ignored(base: Path) -> list[re.Pattern[str]]:
+    """The plain patterns of the folder's own .gitignore."""
+    try:
+        lines = (base / ".gitignore").read_text(encoding="utf-8", errors="replace")[:100_000].splitlines()
+    except OSError:
+        return []
+    return [_compiled(line.strip().strip("/")) for line in lines if line.strip() and line[0] not in "#!"]
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` match within one name, `**` any number of folders."""
+    words = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(words.get(one) or re.escape(one) for one in _GLOB.findall(pattern[:500])), re.S)
+
+
+def _read(base: Path, name: str, limit: int, parameters: Parameters, grant: Grant) -> dict[str, Json]:
+    place = locate_for(grant, str(base / name), "read")
+    data = paths.read(place, limit)
+    if data is None:
+        raise ExecutionError(f"there is no file {name}")
+    encoding = parameters.text("encoding", "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeError:
+        raise ExecutionError(f"{name} is not text in {encoding}") from None
+    if "\0" in text:
+        raise ExecutionError(f"{name} is not a text file")
+    text = text.replace("\r\n", "\n")
+    if "line_start" in parameters or "line_end" in parameters:
+        lines = text.splitlines(keepends=True)
+        first = max(int(parameters.number("line_start", 1)), 1)
+        text = "".join(lines[first - 1 : int(parameters.number("line_end", len(lines)))])
+    return {"path": name, "content": text, "size_bytes": len(data)}
+
+
+def _joined(files: list[dict[str, Json]]) -> str:
+    """The content of a single file; of several, a YAML document of them all."""
+    if len(files) == 1:
+        return str(files[0]["content"])
+    found = ["files:"] if files else []
+    for one in files:
+        found += [f"- path: {one['path']}", "  content: |"]
+        found += [f"    {line}" if line else "" for line in str(one["content"]).splitlines()]
+        found.append(f"  size_bytes: {one['size_bytes']}")
+    return "\n".join(found) + ("\n" if files else "")
+
+
+def _refusal(parameters: Parameters, grant: Grant) -> str:
+    if not grant.grants_files("read"):
+        return "the server may not read files (no --allow-read pattern was given)"
+    return ""
+
+
+READ_FILES = Executor("read_files", _read_files, _refusal)
