@@ -35,7 +35,8 @@ from wfc.dialects.blocks.language import BlocksLanguage
 from wfc.dialects.blocks.notation import BRACES, Notation
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import EXECUTION_ID, SCRATCH, START_TIME, Site, World
-from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole, literal_text
+from wfc.dialects.blocks.steps import Steps
+from wfc.dialects.blocks.texts import Texts, concatenation, hole, literal_text
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.ir import Dependency, Vertex
