@@ -12,7 +12,7 @@ from statemachine import State
 
 from wfc_runtime.claude_code import find_missing
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, WfcError, guess
+from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
@@ -69,8 +69,7 @@ def info(module: Module) -> Reply:
 
 def with_missing(context: ServerContext, name: str, reply: Reply) -> Reply:
     """Add the agents and tools that the workflow, or one that it calls, needs and the project does not have."""
-    modules = {module.workflow.name: module for module in context.registry.modules()}
-    effects = [*_effects_of(modules, name, set())]
+    effects = [*_effects_of(context.registry, name, set())]
     options = context.options
     missing = find_missing(_agents(effects), _tools(effects), options.root, options.known_tools)
     if not missing:
@@ -87,15 +86,19 @@ def with_missing(context: ServerContext, name: str, reply: Reply) -> Reply:
     return {key: value for key, value in reply.items() if key != "next"} | found | {"next": reply["next"]}
 
 
-def _effects_of(modules: Mapping[str, Module], name: str, seen: set[str]) -> Iterator[Effect]:
-    """The effects of a workflow and of the workflows that it calls."""
-    if name in seen or name not in modules:
+def _effects_of(registry: Registry, name: str, seen: set[str]) -> Iterator[Effect]:
+    """The effects of a workflow and of the workflows that it calls. No other module is loaded."""
+    if name in seen:
         return
     seen.add(name)
-    effects = _own_effects(modules[name])
+    try:
+        effects = _own_effects(registry.find(name))
+    except (NotFoundError, DefinitionError):
+        # The step that calls it reports that.
+        return
     yield from effects
     for called in _called(effects):
-        yield from _effects_of(modules, str(called), seen)
+        yield from _effects_of(registry, str(called), seen)
 
 
 def _own_effects(module: Module) -> list[Effect]:
