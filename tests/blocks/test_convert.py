@@ -101,4 +101,4 @@ def test_convert_refuses_what_it_can_not_write_in_braces(tmp_path: Path) -> None
     refused = inside(*arguments, cwd=tmp_path)
     assert (refused.status, "already" in refused.err) == (2, True)
     refused = inside("convert", "a.yaml", "--notation", "braces", cwd=tmp_path)
-    assert (refused.status, "go together" in refused.err) == (2, True)
+    assert (refused.status, "require each other" in refused.err) == (2, True)

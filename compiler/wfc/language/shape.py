@@ -73,6 +73,8 @@ class Shape:
     FIELDS: ClassVar[dict[str, Field[Any]]] = {}
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """The names of the required fields."""
+    ONE_OF: ClassVar[tuple[str, ...]] = ()
+    """Fields of which one must be there, the usual one first."""
     _EMPTY: ClassVar[dict[str, None]] = {}
     """The attributes of a shape without any field."""
     without: ClassVar[tuple[str, ...]] = ()

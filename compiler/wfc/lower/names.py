@@ -49,10 +49,10 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 
 CLASS_NAMES = _words("""
     Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
-    CreateWorktreeResult Delay DelegateResult FailedChild Field Fields InfoAnswer Inputs Literal Machine
-    MergeJsonStateResult NotRequired ReadFileResult ReadJsonStateResult RenderTemplateResult Retry Return Secret
-    ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject
-    WorkflowState WriteJsonStateResult
+    CreateWorktreeResult Delay DelegateResult EditFileResult FailedChild Field Fields InfoAnswer Inputs Literal Machine
+    MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Retry
+    Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs
+    WorkflowObject WorkflowState WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 

@@ -139,6 +139,7 @@ class ReadFilesInputs(Shape):
     listed in `skipped_files`.
     """
 
+    ONE_OF = ("patterns", "path")
     label = "a ReadFiles block"
 
     path = Field(WORD, "A single file, in the place of `patterns`.")

@@ -25,6 +25,7 @@ class ReadFiles(Served):
     label = "a read_files step"
     origin = FILE_ORIGIN
     result = ReadFilesResult
+    ONE_OF = ("patterns", "path")
 
     path = Field(TEXT, "A single file, in the place of `patterns`.")
     patterns = Field(OPTIONS, "The files.", example=["src/**/*.py"])

@@ -139,7 +139,11 @@ class TemporalViews:
         return merged[0 if before is None else _place(merged, before) :][:count]
 
     async def _is_latest(self, execution: WorkflowExecution) -> bool:
-        return (await self._calls.rpc.describe(execution.id)).run_id == execution.run_id
+        try:
+            return (await self._calls.rpc.describe(execution.id)).run_id == execution.run_id
+        except NotFoundError:
+            # Deleted. The server's index, which lists come from, is a little behind.
+            return False
 
     def ids(self, beginning: str, limit: int) -> list[str]:
         return self._run(self._ids(check_run_id(beginning), limit))
