@@ -19,7 +19,7 @@ import tests.docs.test_readme  # noqa: F401  its fences count too
 from tests.docs.commands import why_not
 from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
 from tests.docs.test_docs import RUN
-from tests.support import ROOT, SETTLED, check
+from tests.support import ROOT, SETTLED, found_by, load
 from tests.unit.test_completeness import example_of
 from wfc.config import load_config
 from wfc.dialects.blocks.kinds import KINDS
@@ -108,7 +108,9 @@ def test_the_job_for_pull_requests_uses_options_that_there_are_and_gives_the_age
 
 @holds(("docs/headless.md", "name: nightly-audit"))
 def test_the_example_with_budgets_checks_clean(texts: list[str]) -> None:
-    assert [one.message for one in check(texts[0]) if one.severity is not Severity.INFO] == []
+    assert [
+        one.message for one in found_by(SETTLED, load(texts[0])) if one.severity is not Severity.INFO
+    ] == []
 
 
 @holds(("docs/temporal.md", "# make a key"))

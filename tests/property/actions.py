@@ -47,9 +47,27 @@ MORE: dict[str, Step] = {
     "merge_json_state": {"create_if_missing": True},
     "render_template": {"encoding": "utf-8", "strict": True, "overwrite": True, "create_parents": True},
     "create_worktree": {"base_branch": "main", "repo": "."},
+    "edit_file": {
+        "encoding": "utf-8",
+        "create_if_missing": True,
+        "backup": False,
+        "dry_run": False,
+        "atomic": True,
+    },
+    "read_files": {
+        "base_path": ".",
+        "exclude_patterns": ["*.bak"],
+        "max_files": 3,
+        "max_file_size_kb": 10,
+        "respect_gitignore": False,
+        "encoding": "utf-8",
+        "line_start": 1,
+        "line_end": 9,
+    },
 }
 """What may be said of each, beside what it needs."""
-SERVED = tuple(MORE)
+UNMODELLED = ("edit_file", "read_files")
+SERVED = tuple(kind for kind in MORE if kind not in UNMODELLED)
 """What a server may do itself; where it may not, the agent does it."""
 
 
@@ -58,6 +76,7 @@ class Actions:
 
     choose: Chooser
     served: int
+    whole: bool
 
     def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         step["command"] = self._use(text(self.choose, sight, shell=True), reads)
@@ -70,6 +89,7 @@ class Actions:
         if self.choose.chance(6):
             more = {"env": {"NAME": self._use(text(self.choose, sight), reads)}, "capture_output": True}
             step |= self.choose.pick(({"working_dir": "."}, more, {"shell": True}, {"outputs": OUTPUTS}))
+        self._secrets(step)
         return SHELL
 
     def _served(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
@@ -85,12 +105,33 @@ class Actions:
             "merge_json_state": {"path": path, "updates": {"made": made}, "create_parents": False},
             "render_template": {"template": "{% raw %}{{ made }}{% endraw %}", "variables": {"made": made}},
             "create_worktree": {"branch": f"branch-{len(step['id'])}", "path": path},
+            "edit_file": {
+                "path": path,
+                "operations": [{"type": "replace_text", "old_text": "a", "new_text": made}],
+            },
         }
         kind = step["type"]
+        if kind == "read_files":
+            fields[kind] = {"path": path} if self.choose.chance() else {"patterns": [f"{path}*"]}
         step |= {**fields[kind], **(MORE[kind] if self.choose.chance() else {})}
         if kind == "render_template" and self.choose.chance():
             step["output_path"] = path
+        self._secrets(step)
         return (("", ANY),)
+
+    def _secrets(self, step: Step) -> None:
+        if self.whole and self.choose.chance(8):
+            step["secrets"] = ["TOKEN"]
+
+    def _wishes(self, step: Step) -> None:
+        """What a run without a person asks of its agents. Nothing here changes where a run goes."""
+        if self.whole and self.choose.chance(5):
+            wishes: tuple[Step, ...] = (
+                {"model": "fast"},
+                {"tools": ["read"]},
+                {"budget": {"steps": 100_000}},
+            )
+            step |= self.choose.pick(wishes)
 
     def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         step["tool"] = self.choose.pick(("github.create_issue", "search", "db.run"))
@@ -111,6 +152,7 @@ class Actions:
         step["instructions"] = self._use(text(self.choose, sight), reads)
         step["agent"] = self.choose.pick(("@reviewer", "@code-reviewer", None))
         self._timeout(step)
+        self._wishes(step)
         return self._schema(step, DELEGATED)
 
     def _schema(self, step: Step, without: Kinds) -> Kinds:

@@ -37,11 +37,13 @@ steps:
 
 
 @st.composite
-def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False, served: int = 12) -> Tree:
+def workflows(
+    draw: st.DrawFn, depth: int = 3, returns: bool = False, served: int = 12, whole: bool = False
+) -> Tree:
     """A workflow as the tree that its YAML says. `returns`: steps in the middle may end it; `served`: one step in so
-    many is one that a server may do itself."""
+    many is one that a server may do itself; `whole`: with what `tests.model` does not know of the language."""
     choose = Chooser(draw)
-    ways = {"returns": returns, "served": served}
+    ways = {"returns": returns, "served": served, "whole": whole}
     ids: set[str] = set()
     names: set[str] = set()
     tasks: dict[str, Tree] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.property.actions import SERVED, Actions, Step
+from tests.property.actions import SERVED, UNMODELLED, Actions, Step
 from tests.property.expressions import (
     ANY,
     BOOL,
@@ -21,7 +21,7 @@ from tests.property.expressions import (
 from tests.property.inputs import sample
 from tests.property.values import FIELD_STEMS, STEMS, WORDS, Chooser
 
-WAITING = ("shell", "mcp_call", "delegate", "prompt", "foreach", "call", *SERVED)
+WAITING = ("shell", "mcp_call", "delegate", "prompt", "foreach", "call", *SERVED, *UNMODELLED)
 """Steps that may have a deadline."""
 
 
@@ -62,6 +62,8 @@ class Writer(Actions):
     """Whether steps in the middle may return."""
     served: int = 12
     """One step in so many is one that a server may do itself."""
+    whole: bool = False
+    """Whether to use the parts of the language that `tests.model` does not know."""
     loops: int = 0
     """How many loops it is writing inside each other."""
 
@@ -95,14 +97,15 @@ class Writer(Actions):
         kinds += ["break", "continue"] if self.loops else []
         kinds += ["goto"] if any(self.lists) else []
         kinds += ["return"] if self.returns and len(self.lists) > 1 else []
-        kind = self.choose.pick(SERVED) if self.choose.chance(self.served) else self.choose.pick(kinds)
+        served = (*SERVED, *UNMODELLED, *UNMODELLED) if self.whole else SERVED
+        kind = self.choose.pick(served) if self.choose.chance(self.served) else self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
         may_be_skipped = kind != "return" and self._when(
             step, sight, reads, always=kind in ("break", "continue", "goto")
         )
         inner = sight.inside() if may_be_skipped else sight
-        write = self._served if kind in SERVED else getattr(self, f"_{kind}")
+        write = self._served if kind in served else getattr(self, f"_{kind}")
         kept = write(step, inner, reads, depth)
         if self.choose.chance(4):
             step["description"] = self.choose.prose()
@@ -184,6 +187,9 @@ class Writer(Actions):
             step["sequential"] = self.choose.chance()
         if self.choose.chance():
             step["max_items"] = self.choose.pick((50, 50, 1))
+        if self.whole and self.choose.chance(6):
+            step["max_parallel"] = self.choose.pick((1, 2, 50))
+        self._wishes(step)
         if not by_name and (len(declared) > 1 or self.choose.chance(3)):
             risky = "{{ 'n' ~ 10 / index }}" if self.choose.chance(6) else "{{ item ~ index }}"
             step["with"] = {**needed, "target": risky}

@@ -17,6 +17,7 @@ from tests.torture.clock import clock_of
 from tests.torture.scenarios import Scenario, scripted
 from tests.torture.servers import Nursery, Server
 from wfc.author.answers import given_whole
+from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
@@ -72,7 +73,8 @@ class Undisturbed:
 
 
 def states_of(module: Module) -> set[Hit]:
-    """Where a run of a workflow or of its tasks can be. Tasks that agents get whole are for these to work."""
+    """Where a run of a workflow or of its tasks can be. Tasks that agents get whole are for these to work. A gate is
+    part of the step behind it: history does not show it."""
     workflow = module.workflow
     whole = given_whole(workflow)
     machines = [(None, workflow.machine), *workflow.tasks.items()]
@@ -81,7 +83,7 @@ def states_of(module: Module) -> set[Hit]:
         for task, machine in machines
         if task not in whole
         for state in machine.states_map.values()
-        if state.is_atomic and not state.final
+        if state.is_atomic and not state.final and not structure_of(machine).nodes[state.id].is_gate
     }
 
 
