@@ -105,7 +105,7 @@ class Reopen(Event):
     reopen: frozenset[str] = frozenset()
     """The failed children of that visit that are retried with it."""
     renews: bool = True
-    """Whether its other failed children are started anew; otherwise they stay as they are."""
+    """Whether its other failed children are started again; otherwise they stay as they are."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Spawn(Effect):
         pending.deadline = run.event.at + min(limits) if limits else None
 
     def _resumed(self, run: Run, before: Pending) -> Pending:
-        """A visit as it was, with the children that are retried or started anew waited for again."""
+        """A visit as it was, with the children that are retried or started again waited for again."""
         assert isinstance(run.event, Reopen)
         pending = before.copy()
         for index, child in enumerate(before.children):

@@ -19,7 +19,7 @@ class Retrying:
     reopen: frozenset[str] = frozenset()
     """Its failed children that continue."""
     renews: bool = True
-    """Whether its other failed children are started anew."""
+    """Whether its other failed children are started again."""
 
 
 def is_failed_visit(snapshot: Snapshot, step_id: str) -> bool:
@@ -49,7 +49,7 @@ def whole(snapshot: Snapshot, visit: str, child: Callable[[str], Snapshot | None
         for one in failure.children.children if failure.children else ():
             was = str(one["was"]) if one and "was" in one else ""
             now = child(was) if was else None
-            # A child that somebody cancelled, or that failed under an earlier version, is started anew.
+            # A child that somebody cancelled, or that failed under an earlier version, is started again.
             if now is not None and now.status == "failed" and now.failures:
                 check_child(was, now)
                 found.add(was)
