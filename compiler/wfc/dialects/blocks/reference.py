@@ -50,7 +50,8 @@ class BlockPage:
 def block_page(name: str) -> BlockPage:
     """Raises `KeyError` for an unknown type of block."""
     kind = KINDS[name]
-    needed = {field: one.example for field, one in kind.inputs.FIELDS.items() if one.required}
+    required = (*kind.inputs.REQUIRED, *kind.inputs.ONE_OF[:1])
+    needed = {field: kind.inputs.FIELDS[field].example for field in required}
     inputs = ", ".join(f"{field}: {json.dumps(value)}" for field, value in needed.items())
     return BlockPage(
         name,
