@@ -101,7 +101,7 @@ def test_a_submit_says_which_actions_are_new_where_others_were_pending(box: Box)
     reply = service.submit(run, "a", OK)
     assert (step_ids(reply), reply["new"]) == (["b", "c"], ["c"])
     assert list(reply)[-1] == "next"
-    # Whoever looks, or repeats an answer, may have seen none of them.
+    # A caller that looks, or repeats an answer, may have seen none of them.
     assert "new" not in service.status(run)
     assert "new" not in service.submit(run, "a", OK)
     service.submit(run, "b", OK)

@@ -65,7 +65,7 @@ def test_after_a_submit_new_actions_come_whole_and_the_others_by_their_id(agent:
     after = submit(agent, run, "c")
     assert "action" not in after
     assert (after["status"], after["still_pending"]) == ("pending_action", ["b"])
-    # Whoever asks gets everything.
+    # A call that asks for the status gets everything.
     assert agent.call("get_workflow_status", workflow_id=run)["action"] == actions["b"]
     assert submit(agent, run, "b")["status"] == "completed"
 

@@ -23,7 +23,7 @@ def whole(steps: str) -> str:
     return f'name: w\nversion: "1.0.0"\n{"inputs:" if used else ""}\n{inputs}steps:\n{steps}'
 
 
-def mended(steps: str, *, unsafe: bool = True) -> str:
+def after_fixes(steps: str, *, unsafe: bool = True) -> str:
     return fixed(whole(steps), unsafe=unsafe).texts[W].partition("steps:\n")[2]
 
 
@@ -128,7 +128,7 @@ def test_findings_that_an_error_hid_are_allowed_and_shown() -> None:
     result = fixed(whole(steps))
     assert '"cat -- {{ inputs.text | shquote }}{{' in result.texts[W]
     steps = "  - {id: a, type: shel, comand: make, output_to: out, target: b}\n"
-    text = mended(steps)
+    text = after_fixes(steps)
     assert "type: shell, command: make" in text
 
 
@@ -141,18 +141,18 @@ def test_a_field_name_with_a_dash_is_reported_at_its_writer_only() -> None:
         '  - {id: end, type: return, needs_state: [built_out], value: "{{ state.built_out.stdout }}"}\n'
     )
     assert codes(whole(steps)).count("WF303") == 0
-    assert mended(steps) == steps.replace("built-out", "built_out")
+    assert after_fixes(steps) == steps.replace("built-out", "built_out")
 
 
 def test_quote_becomes_shquote_once() -> None:
     steps = '  - {id: a, type: shell, command: "echo {{ inputs.text | quote }}"}\n'
-    assert mended(steps) == steps.replace("quote", "shquote")
+    assert after_fixes(steps) == steps.replace("quote", "shquote")
 
 
 @pytest.mark.parametrize("name", ["strftime", "fmt", "x", "frobnicate"])
 def test_a_filter_like_no_other_is_not_replaced(name: str) -> None:
     steps = f"  - {{id: a, type: return, value: \"{{{{ inputs.text | {name}('%Y') }}}}\"}}\n"
-    assert mended(steps) == steps
+    assert after_fixes(steps) == steps
     assert "did you mean" not in " ".join(one.help for one in check(whole(steps)))
 
 
@@ -164,9 +164,9 @@ FIXED_AND_VERIFIED = """\
 
 
 def test_an_unread_field_is_never_renamed_to_one_that_another_step_writes() -> None:
-    assert mended(FIXED_AND_VERIFIED) == FIXED_AND_VERIFIED.replace(", output_to: fixed", "")
+    assert after_fixes(FIXED_AND_VERIFIED) == FIXED_AND_VERIFIED.replace(", output_to: fixed", "")
     near = FIXED_AND_VERIFIED.replace("output_to: fixed", "output_to: verifid")
-    assert "output_to: verifid" in mended(near)
+    assert "output_to: verifid" in after_fixes(near)
 
 
 @pytest.mark.parametrize("written", ["goto done", "goto: done", "GOTO done", "go to done", "done"])
@@ -196,7 +196,7 @@ def test_the_fix_of_a_split_changes_what_an_empty_text_gives_and_nothing_else(ex
         "'\\n'", '"\\n"'
     )
     before = steps.splitlines()[-1].strip()
-    now = mended(steps, unsafe=False)
+    now = after_fixes(steps, unsafe=False)
     after = now.splitlines()[-1].strip()
     assert after != before
     assert codes(whole(now)) == []
@@ -251,7 +251,7 @@ def test_a_field_is_not_removed_where_a_reference_to_it_is_only_misspelt() -> No
         "  - {id: a, type: shell, command: make, output_to: built}\n"
         '  - {id: b, type: return, needs_state: [built], value: {"{{ state.built.stdout }}": 1}}\n'
     )
-    assert "output_to: built" in mended(steps)
+    assert "output_to: built" in after_fixes(steps)
 
 
 @pytest.mark.parametrize("written", ['"{goto: done}"', '"{ goto: done }"', "goto done", "goto: done", "done"])
@@ -264,7 +264,7 @@ def test_a_jump_that_is_written_as_text_gets_advice_with_one_pair_of_braces(writ
 def test_a_value_behind_a_misspelt_filter_is_not_to_be_quoted_twice() -> None:
     steps = '  - {id: a, type: shell, command: "echo -- {{ inputs.text | quote }}"}\n'
     assert codes(whole(steps)) == ["WF203"]
-    assert mended(steps) == steps.replace("quote", "shquote")
+    assert after_fixes(steps) == steps.replace("quote", "shquote")
     assert codes(whole(steps.replace("quote", "trim"))) == ["WF501"]
 
 
@@ -285,4 +285,4 @@ def test_the_words_of_other_tools_are_known_in_blocks(written: str, meant: str) 
 
 def test_a_condition_is_not_turned_into_its_opposite() -> None:
     steps = '  - {id: a, type: shell, unless: "{{ inputs.flag }}", command: make}\n'
-    assert mended(steps) == steps
+    assert after_fixes(steps) == steps
