@@ -49,6 +49,13 @@ BOOKKEEPING = frozenset({"duration", "timed_out", "started_at", "completed_at", 
 """Optional parts of results that an agent is not asked for unless the workflow reads them."""
 
 
+ERROR_CODE = "[A-Za-z][A-Za-z0-9_-]{0,39}"
+"""The pattern of the codes with which a workflow can fail its run."""
+
+UNNAMED_ERROR = "failed"
+"""The code of a failure to which the workflow gives none."""
+
+
 class Timed(TypedDict):
     """When an action was executed and how many seconds it took, if its executor reports that."""
 

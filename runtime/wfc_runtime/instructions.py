@@ -14,6 +14,8 @@ PROMPTS = {
     "text": "Ask the person; submit what they type, word for word.",
     "choice": "Let the person pick an option; submit the one they picked.",
 }
+GENERAL = "general-purpose"
+"""The type of sub-agent that every client has."""
 _OUTPUTS = (
     "Then read the file of each declared output and submit the values by name as `outputs`, each with its "
     "declared type (null for an optional output whose file does not exist)."
@@ -72,14 +74,27 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
         case "prompt":
             return PROMPTS.get(str(parameters.get("prompt_type")), PROMPTS["info"])
         case "delegate":
-            agent = parameters.get("agent")
-            return (
-                f"Give this to the agent {agent} and submit its result; if there is no such agent, to a "
-                "general-purpose one."
-                if agent
-                else "Do this yourself and submit the result."
-            )
+            return _delegation(parameters.get("agent"), parameters.get("subagent_type"))
     return _BY_KIND.get(kind, "")
+
+
+def agent_of(parameters: Mapping[str, Any]) -> Any:
+    """The agent of the client that an action needs, as `@name`; None for the main agent."""
+    kind = parameters.get("subagent_type")
+    return f"@{kind}" if kind else parameters.get("agent")
+
+
+def _delegation(agent: Any, kind: Any) -> str:
+    if kind:
+        role = f" as {agent}" if agent else ""
+        other = "" if kind == GENERAL else f"; if there is no such type, use {GENERAL}"
+        return f"Give this to a sub-agent of type {kind}{role} and submit its result{other}."
+    if agent:
+        return (
+            f"Give this to the agent {agent} and submit its result; if there is no such agent, to a "
+            f"{GENERAL} one."
+        )
+    return "Do this yourself and submit the result."
 
 
 def _surroundings(parameters: Mapping[str, Any]) -> str:

@@ -108,9 +108,12 @@ class Flow:
 
     @cached_property
     def ending(self) -> set[str]:
-        """The nodes from which the end is reachable; from a branch also if another branch leaves the parallel state."""
-        found = {self.end}
-        todo = [self.end]
+        """The nodes from which the end is reachable; from a branch also if another branch leaves the parallel state.
+
+        A state that fails the run by intent ends it too.
+        """
+        found = {self.end, *(state.id for state in self.states.values() if fails(state))}
+        todo = list(found)
         exits = self._exits()
         while todo:
             node = todo.pop()
@@ -122,10 +125,13 @@ class Flow:
         return found
 
     def _exits(self) -> dict[str, set[str]]:
-        """The parallel states that can be left from inside a branch, by the target."""
+        """The parallel states that can be left from inside a branch, by the target, or by the state that fails."""
         found: dict[str, set[str]] = {}
         for parallel in self.branch_ends:
             inside = self.inside(parallel)
+            for node in inside & self.reachable & self.states.keys():
+                if fails(self.states[node]):
+                    found.setdefault(node, set()).add(parallel)
             for edge in (edge for node in inside & self.reachable for edge in self.out.get(node, ())):
                 if edge.join is None and edge.target not in inside:
                     found.setdefault(edge.target, set()).add(parallel)
@@ -230,6 +236,11 @@ def _is_jump(edge: FlowEdge) -> bool:
 
 def _is_turn(edge: FlowEdge, begins: dict[str, str]) -> bool:
     return edge.source in begins and edge.guard is not None and edge.guard.name == "when"
+
+
+def fails(state: State) -> bool:
+    """Whether a state ends the run as failed."""
+    return state.effect is not None and state.effect.name == "Fail"
 
 
 def is_waiting(state: State) -> bool:

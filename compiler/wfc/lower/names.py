@@ -48,8 +48,8 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """Names that no state may have."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
-    CreateWorktreeResult Delay DelegateResult EditFileResult FailedChild Field Fields InfoAnswer Inputs Literal Machine
+    Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult CreateWorktreeResult
+    Delay DelegateResult EditFileResult Fail FailedChild Field Fields InfoAnswer Inputs Literal Machine
     MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Retry
     Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs
     WorkflowObject WorkflowState WriteJsonStateResult

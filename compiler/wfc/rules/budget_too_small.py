@@ -89,14 +89,16 @@ def _can_leave(region: Region) -> bool:
     inside = {state.id for inner in region.regions() for state in inner.states}
     ends = {inner.end for inner in region.regions()}
     edges = [edge for inner in region.regions() for edge in inner.edges]
-    returns = any(state.effect is not None and state.effect.name == "Return" for state in region.walk())
-    return returns or any(edge.target not in inside | ends for edge in edges)
+    effects = [state.effect.name for state in region.walk() if state.effect is not None]
+    return not {"Return", "Fail"}.isdisjoint(effects) or any(
+        edge.target not in inside | ends for edge in edges
+    )
 
 
 def _weight(state: State, module: Module) -> int:
     """The least number of actions of one visit."""
     if state.regions:
-        # A branch that returns or jumps out ends the others.
+        # A branch that returns, fails or jumps out ends the others.
         can_leave = any(_can_leave(region) for region in state.regions)
         return (min if can_leave else sum)([_least(region, module) for region in state.regions])
     effect = state.effect

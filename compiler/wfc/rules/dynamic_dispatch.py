@@ -35,7 +35,7 @@ from wfc.rules.base import Finding, rule
 from wfc.yaml import Scalar
 from wfc_runtime.expr import is_template
 
-_NAMES = ("tool", "agent", "task", "workflow")
+_NAMES = ("tool", "agent", "subagent_type", "task", "workflow")
 
 
 @rule("WF506", "dynamic-dispatch")

@@ -1,7 +1,8 @@
 """An agent is not among those that the project names.
 
 `[tool.wfc.agents]` in pyproject.toml says what `@name` means for `wfc run --agent`. If it names agents, the `agent` of
-every step must be one of them, or `@task`. Without such names, the check is off.
+every step must be one of them, or `@task`. Without such names, the check is off. A step with `subagent_type` names the
+agent of the client there; its `agent` is only the role.
 
 Bad: [tool.wfc.agents] names `plan-reviewer`.
 
@@ -34,7 +35,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         return
     names = Nearest(known)
     for step in file.steps:
-        word = step.values.get("agent")
+        word = step.values.get("agent") if "subagent_type" not in step.values else None
         name = word.text.removeprefix("@") if isinstance(word, Word) and word.node.value is not None else ""
         if isinstance(word, Word) and name and name not in known and name != "task":
             near = names.to(name)

@@ -38,6 +38,7 @@ _SAME = {
     "set_state": ("set", "assign", "state_update", "state", "update", "update_state", "variables", "let"),
     "foreach": ("for", "for_each", "each", "map", "parallel_foreach"),
     "while": ("while_loop", "until", "repeat"),
+    "fail": ("abort", "error", "raise", "throw", "failure", "reject"),
     "return": ("end", "finish", "exit", "stop", "output", "result", "done"),
     "goto": ("jump", "go_to"),
     "call": ("workflow", "subworkflow", "call_workflow", "include"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime import results
-from wfc_runtime.contract import DEFAULTS, HUMAN_KINDS, Json
+from wfc_runtime.contract import DEFAULTS, ERROR_CODE, HUMAN_KINDS, UNNAMED_ERROR, Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.instructions import instruction_for
 from wfc_runtime.machine.events import Submit
@@ -103,6 +104,24 @@ class Return(Effect):
         if not run.returned:
             run.returned = True
             run.snapshot.result = value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fail(Effect):
+    """End the machine as failed. A retry enters the last gate before it."""
+
+    message: str
+    code: str = UNNAMED_ERROR
+
+    def enter(self, run: Run, state: str) -> None:
+        code, message = (run.evaluate(text, self.reads) for text in (self.code, self.message))
+        if not isinstance(code, str) or not re.fullmatch(ERROR_CODE, code):
+            raise StepError("expression", f"`code` gives {to_text(code)[:80]}, which is not an error code")
+        said = message if isinstance(message, str) else to_text(message)
+        run.fail_by_intent(state, StepError(code, said[:_LONGEST_MESSAGE]))
+
+
+_LONGEST_MESSAGE = 4_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,6 +245,11 @@ class Ask(Effect):
         most = run.limits.served_bytes if is_large else run.limits.action_bytes
         shown: Json = [parameters, pending.where]
         run.suspend(pending, 0 if is_surely_within(shown, most) else size_of(shown), most=most)
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether a person decides something here."""
+        return self.kind in HUMAN_KINDS and self.parameters.get("prompt_type") != "info"
 
     def _deadline(self, run: Run) -> float | None:
         if self.deadline is not None:

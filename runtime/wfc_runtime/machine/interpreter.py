@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from statemachine import State
 
 from wfc_runtime.errors import SnapshotError
+from wfc_runtime.machine.effects import Fail
 
 if TYPE_CHECKING:
     from statemachine.transition import Transition
@@ -181,6 +182,7 @@ class Structure:
         self.secrets = machine.secrets
         self.facts = machine.facts
         self.deferred = frozenset(machine.deferred)
+        self.fails_by_intent = any(isinstance(effect, Fail) for effect in machine.steps.values())
         self.nodes: dict[str, Node] = {}
         # The library lists states in document order, a parent before its children, so a parent is in the table
         # already.

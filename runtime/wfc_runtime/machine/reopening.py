@@ -1,6 +1,7 @@
 """Continuing a run that has ended: one that failed, or one that was cancelled because its parent failed.
 
-The failed step is entered again as a new visit. Steps that were pending beside it are pending again as the same visits,
+The failed step is entered again as a new visit; after a failure that the workflow intended, the last gate before it.
+Steps that were pending beside it are pending again as the same visits,
 and their time limits start again; a wait that is over by now ends.
 """
 
@@ -20,6 +21,12 @@ from wfc_runtime.machine.values import Limits
 def kept_of(snapshot: Snapshot) -> Kept:
     """What a run that has ended needs to continue. Raises `RefusedError` with the reason if it can't."""
     if snapshot.kept is not None:
+        if lost := next((one.visit for one in snapshot.failures if one.gate == ""), None):
+            raise RefusedError(
+                "no_gate",
+                f"`{lost}` failed the run before any step was answered, so a retry would fail in the same way",
+                "Start a new run.",
+            )
         return snapshot.kept
     if snapshot.status != "failed":
         status = "in progress" if snapshot.status == "running" else snapshot.status
@@ -65,15 +72,15 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
     run = Run(structure, again, event, limits)
     active, chosen = set(kept.configuration), set[str]()
     steps = [one for one in failures if one.state != GATE]
-    for failure in sorted(steps, key=lambda one: structure.nodes[one.state].order):
-        there = _moved(structure.nodes[failure.state], active, structure)
+    for failure in sorted(steps, key=lambda one: structure.nodes[one.entered].order):
+        there = _moved(structure.nodes[failure.entered], active, structure)
         # A step that comes before others that failed leads to them again.
         if there >= chosen:
             active = there
-            chosen.add(failure.state)
+            chosen.add(failure.entered)
     entering = active & (chosen | set(kept.entering))
     for failure in resumed:
-        if failure.state in entering:
+        if failure.entered in entering:
             _renew_turns(structure, again, failure)
             if failure.children is not None:
                 run.resumed[failure.state] = failure.children
@@ -120,9 +127,21 @@ def _moved(target: Node, active: set[str], structure: Structure) -> set[str]:
 
 def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> None:
     """A retried visit is not a turn of a loop. A loop that failed at `max_iterations` may do as many turns again."""
+    if failure.gate is not None:
+        _renew_jumps(structure, snapshot)
+        return
     node = structure.nodes[failure.state]
     edges = [*node.eventless, *(edge for found in node.on.values() for edge in found)]
     if any(isinstance(one, Condition) and one.most is not None for edge in edges for one in edge.guards):
         done = snapshot.loops.get(node.id, 0)
         is_over = failure.error["code"] == "max_iterations"
         snapshot.loops[node.id] = snapshot.visits[node.id] if is_over else done + 1
+
+
+def _renew_jumps(structure: Structure, snapshot: Snapshot) -> None:
+    """Jumps that were used up are allowed again: otherwise the decision at a gate could only be the same one."""
+    for node in structure.nodes.values():
+        visits = snapshot.visits.get(node.id, 0)
+        guards = [guard for edge in node.eventless for guard in edge.guards if isinstance(guard, Condition)]
+        if any(one.most is not None and visits - snapshot.loops.get(node.id, 0) > one.most for one in guards):
+            snapshot.loops[node.id] = visits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
-from wfc_runtime.machine.effects import Return
+from wfc_runtime.machine.effects import Ask, Return
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
 from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
@@ -20,7 +20,7 @@ from wfc_runtime.machine.values import Limits, size_of
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.effects import Effect
-    from wfc_runtime.machine.interpreter import Condition
+    from wfc_runtime.machine.interpreter import Condition, Node
 
 
 class Moving(Protocol):
@@ -185,6 +185,9 @@ class Run:
         # Only after the result is stored: if it does not fit into the state, `fail` needs the pending visit.
         del self.snapshot.pending[visit]
         self.snapshot.attempts.pop(pending.state, None)
+        if self.structure.fails_by_intent and event != "due":
+            others = [state for state in self.snapshot.answered if state != pending.state]
+            self.snapshot.answered = [*others, pending.state]
         self.go_on(event, pending.state)
 
     def enter_again(self, visit: str) -> None:
@@ -241,6 +244,23 @@ class Run:
             self.go_on("recover", state)
             return
         self._end(state, error, children)
+
+    def fail_by_intent(self, state: str, error: StepError) -> None:
+        """End the run as its author wants. A retry enters the last gate, where someone can decide otherwise."""
+        if self._halted:
+            return
+        self._failed.add(state)
+        gate = self._last_gate(state)
+        again = f" A retry continues at `{self.structure.nodes[gate].name}`." if gate else ""
+        error.hint = f"The workflow ended the run here.{again}"
+        self.end(Failure(state, self.record(state, error), gate=gate))
+
+    def _last_gate(self, state: str) -> str:
+        """The last question that a person answered on the way to a state; otherwise the last answered step, or ""."""
+        nodes, steps = self.structure.nodes, self.structure.steps
+        before = [one for one in self.snapshot.answered if not _are_concurrent(nodes[one], nodes[state])]
+        gates = [one for one in before if isinstance(effect := steps.get(one), Ask) and effect.is_gate]
+        return [*before, *gates][-1] if before else ""
 
     def _end(self, state: str, error: StepError, children: Pending | None = None) -> None:
         self.end(Failure(state, self.record(state, error), children))
@@ -365,6 +385,12 @@ class Run:
         self.snapshot.state = written
         self.snapshot.size = size
         self.outcome.written.update(values)
+
+
+def _are_concurrent(one: Node, other: Node) -> bool:
+    """Whether two states are in different branches of the same parallel state."""
+    around = next((node for node in one.ancestors if node in other.ancestors), None)
+    return around is not None and around.is_parallel
 
 
 STATE_ACCESS = "state_access"

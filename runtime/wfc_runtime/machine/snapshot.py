@@ -91,15 +91,24 @@ class Failure:
     """The visit as it was, if it had children."""
     is_old: bool = False
     """Whether the run was retried since. Entering the state again then makes up for the failure."""
+    gate: str | None = None
+    """For a failure that the workflow intended: the state that a retry enters, or "" if there is none."""
 
     @property
     def visit(self) -> str:
         return str(self.error["step_id"])
 
+    @property
+    def entered(self) -> str:
+        """The state that a retry enters."""
+        return self.state if self.gate is None else self.gate
+
     def to_data(self) -> dict[str, Json]:
         data: dict[str, Json] = {"state": self.state, "error": self.error}
         if self.children is not None:
             data["children"] = self.children.to_data()
+        if self.gate is not None:
+            data["gate"] = self.gate
         return {**data, "is_old": True} if self.is_old else data
 
     @classmethod
@@ -161,6 +170,8 @@ class Snapshot:
     """The failed visits that fail the run, now or at its end. Replaced, never modified in place."""
     kept: Kept | None = None
     """Only in a run that has ended and can be retried."""
+    answered: list[str] = field(default_factory=list)
+    """If the workflow can fail by intent: the states that were answered, each once, the last one last."""
 
     @property
     def mask(self) -> Mask:
@@ -232,6 +243,7 @@ class Snapshot:
             self.budget,
             self.failures,
             self.kept,
+            self.answered,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -293,4 +305,5 @@ _SNAPSHOT_FIELDS = (
     "hidden",
     "room",
     "budget",
+    "answered",
 )

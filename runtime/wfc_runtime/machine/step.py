@@ -59,7 +59,7 @@ class SnapshotCheck:
         """Check the place from which an ended run would continue. Its failed steps do not wait for anything."""
         kept = kept_of(snapshot)
         states = [one.state for one in kept.pending.values()]
-        failed = [one.state for one in snapshot.failures if one.state != GATE]
+        failed = [one.entered for one in snapshot.failures if one.state != GATE]
         self._check_known([*kept.entering, *failed])
         idle = [name for name in kept.configuration if name in self._states and self._states[name].is_step]
         self._check(kept.configuration, [*states, *(name for name in idle if name not in states)])

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from wfc_runtime.contract import UNNAMED_ERROR
 from wfc_runtime.picture.model import Flow, Line, Link, Node, Shape
 from wfc_runtime.picture.text import show, show_condition
 
@@ -109,9 +110,16 @@ def detail_of(state: Step, outs: list[Edge]) -> str:
         return show_condition(_condition(state, outs))
     who = who_of(effect) if effect else ""
     writes = _writes(effect) if effect else ()
-    said = who or (returned(effect.arguments.get("value")) if effect and effect.name == "Return" else "")
+    said = who or (_ending(effect) if effect else "")
     text = state.kind + (f" {said}" if said else "")
     return text + (f" → {_listed(writes)}" if writes else "")
+
+
+def _ending(effect: Work) -> str:
+    """What tells one end of the run from another."""
+    if effect.name == "Fail":
+        return show(effect.arguments.get("code", UNNAMED_ERROR), 60)
+    return returned(effect.arguments.get("value")) if effect.name == "Return" else ""
 
 
 def returned(value: Any) -> str:

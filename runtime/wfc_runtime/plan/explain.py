@@ -8,8 +8,9 @@ from math import inf
 from typing import Any
 
 from wfc_runtime.contract import Json
+from wfc_runtime.instructions import agent_of
 from wfc_runtime.machine.chart import Workflow
-from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Return
+from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Fail, Return
 from wfc_runtime.machine.interpreter import Edge, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
@@ -78,6 +79,8 @@ def _type(node: Node, effect: Effect | None, structure: Structure) -> str:
             return "call" if effect.is_call else "foreach"
         case Return():
             return "return"
+        case Fail():
+            return "fail"
         case Begin():
             return "while"
         case Assign():
@@ -117,7 +120,7 @@ def needs_of(placed: Placed) -> dict[str, list[Json]]:
     commands = [
         {**place, "command": ask.parameters["command"]} for place, ask in asks if "command" in ask.parameters
     ]
-    agents = [ask.parameters.get("agent") for _, ask in asks] + [
+    agents = [agent_of(ask.parameters) for _, ask in asks] + [
         spawn.agent for spawn in spawns if spawn.agent != "@task"
     ]
     return {

@@ -14,6 +14,7 @@ from wfc_runtime.claude_code import find_missing
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
+from wfc_runtime.instructions import agent_of
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
@@ -174,7 +175,7 @@ def _tools(effects: Iterable[Effect]) -> list[Json]:
 
 
 def _agents(effects: Sequence[Effect]) -> list[Json]:
-    asked = (effect.parameters.get("agent") if isinstance(effect, Ask) else None for effect in effects)
+    asked = (agent_of(effect.parameters) if isinstance(effect, Ask) else None for effect in effects)
     spawned = (effect.agent if isinstance(effect, Spawn) else None for effect in effects)
     return distinct(agent for pair in zip(asked, spawned, strict=True) for agent in pair)
 

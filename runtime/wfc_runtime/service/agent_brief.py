@@ -10,7 +10,18 @@ from typing import Any
 from statemachine import State as ChartState
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine import Ask, Assign, Machine, Return, Spawn, State, WorkflowInputs, WorkflowState, ok
+from wfc_runtime.machine import (
+    Ask,
+    Assign,
+    Fail,
+    Machine,
+    Return,
+    Spawn,
+    State,
+    WorkflowInputs,
+    WorkflowState,
+    ok,
+)
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
 from wfc_runtime.machine.interpreter import Condition
@@ -115,6 +126,8 @@ def _doing(effect: Effect | None) -> Iterator[str]:
             yield f"For each of {effect.items}, one after the other, do the task `{effect.task}`."
         case Return():
             yield "Return this value; nothing after it counts."
+        case Fail():
+            yield 'Stop, and return {"error": ...} with this code and message.'
         case Begin():
             yield "A loop begins."
     if effect is not None and effect.writes:
@@ -131,6 +144,8 @@ def _details(effect: Effect | None) -> Iterator[str]:
             yield from _values(effect.updates)
         case Return():
             yield from _values({"value": effect.value})
+        case Fail():
+            yield from _values({"code": effect.code, "message": effect.message})
         case Spawn() if effect.inputs:
             yield from _values(effect.inputs)
 

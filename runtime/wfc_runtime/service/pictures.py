@@ -11,7 +11,7 @@ from typing import Any
 
 from wfc_runtime.contract import HUMAN_KINDS
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.effects import Ask, Assign, Effect, Return
+from wfc_runtime.machine.effects import Ask, Assign, Effect, Fail, Return
 from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.picture.build import Builder
@@ -147,7 +147,7 @@ def _color(effect: Effect | None) -> str:
             return "child"
         case Assign():
             return "state"
-        case Return():
+        case Return() | Fail():
             return "end"
     return "control"
 

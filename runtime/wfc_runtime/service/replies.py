@@ -337,8 +337,12 @@ def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
     """What follows a failure: a retry, if it is possible. Not at once: an agent would repeat it endlessly."""
     if snapshot.status != "failed" or snapshot.kept is None:
         return following
-    visit = snapshot.failures[0].visit
-    call = f'retry_workflow(workflow_id="{subject.id}", step_id="{visit}")'
+    failure = snapshot.failures[0]
+    if failure.gate == "":
+        return following
+    call = f'retry_workflow(workflow_id="{subject.id}", step_id="{failure.visit}")'
+    if failure.gate is not None:
+        return f"{following}; {call} only if the person wants to decide again"
     if subject.is_child:
         return f"{following}; {call} retries it when the cause has been fixed"
     return f"{call} when the cause has been fixed; otherwise {following}"

@@ -49,11 +49,16 @@ def whole(snapshot: Snapshot, visit: str, child: Callable[[str], Snapshot | None
         for one in failure.children.children if failure.children else ():
             was = str(one["was"]) if one and "was" in one else ""
             now = child(was) if was else None
-            # A child that somebody cancelled, or that failed under an earlier version, is started again.
-            if now is not None and now.status == "failed" and now.failures:
+            # A child that somebody cancelled, that failed under an earlier version, or that has no place to continue
+            # at, is started again.
+            if now is not None and now.status == "failed" and now.failures and _has_gates(now):
                 check_child(was, now)
                 found.add(was)
     return Retrying(visit, frozenset(found))
+
+
+def _has_gates(snapshot: Snapshot) -> bool:
+    return all(one.gate != "" for one in snapshot.failures)
 
 
 def check_child(run: str, snapshot: Snapshot) -> None:

@@ -32,7 +32,7 @@ from wfc.author.explore.solve import (
 from wfc.caching import cached_property
 from wfc_runtime.expr import ExpressionError, evaluate_condition
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.effects import Ask, Assign, Return
+from wfc_runtime.machine.effects import Ask, Assign, Fail, Return
 from wfc_runtime.machine.interpreter import Condition, Edge, Node, structure_of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import condition_of, counted, edges_of
@@ -189,6 +189,8 @@ class Scope:
                     found.append(dict(effect.updates))
                 case Return():
                     found.append(effect.value)
+                case Fail():
+                    found += [effect.code, effect.message]
                 case Spawn():
                     found += [effect.items, dict(effect.inputs or {})]
         return [*found, *(condition.text for condition in self.conditions)]

@@ -241,6 +241,9 @@ class Trial:
         return pending is not None and structure_of(live.machine).can_recover(pending.state)
 
     def _note(self, live: _Live) -> None:
+        if any(one.gate is not None for one in live.snapshot.failures):
+            # The workflow wants it.
+            return
         error = live.snapshot.error or {}
         name = str(error.get("step_id", "")).partition("@")[0]
         entered = self._state_of(live, name)

@@ -9,6 +9,7 @@ from wfc.language.steps.create_file import CreateFile
 from wfc.language.steps.create_worktree import CreateWorktree
 from wfc.language.steps.delegate import Delegate
 from wfc.language.steps.edit_file import EditFile
+from wfc.language.steps.fail import Fail
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.goto import Goto
 from wfc.language.steps.mcp_call import McpCall
@@ -33,6 +34,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         SetState,
         Foreach,
         Return,
+        Fail,
         Goto,
         While,
         Break,

@@ -11,8 +11,9 @@ from wfc_runtime.contract import DelegateResult
 class Delegate(Action):
     """Delegate work to an agent.
 
-    Without `agent` the main agent does it; with `agent: "@name"` it hands the instructions to that sub-agent. The
-    result is `{response}`, or, with `result_schema`, exactly what that schema describes.
+    Without `agent` the main agent does it; with `agent: "@name"` it hands the instructions to that sub-agent. With
+    `subagent_type`, it starts a sub-agent of that type, which plays the role of `agent`. The result is `{response}`,
+    or, with `result_schema`, exactly what that schema describes.
 
     ```yaml
     - id: review-plan
@@ -35,6 +36,11 @@ class Delegate(Action):
 
     instructions = Field(TEXT, "The task, with all the context that it needs.", required=True)
     agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
+    subagent_type = Field(
+        WORD,
+        "The client's type of sub-agent that plays the role of `agent`, such as `general-purpose`.",
+        example="general-purpose",
+    )
     timeout = Field(SECONDS, "The time limit in seconds.", default=300)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
     model = Field(WORD, "The model, as [tool.wfc.agents] names it; for `wfc run --agent`.", example="fast")
@@ -50,7 +56,8 @@ class Delegate(Action):
         return self.agent.text if self.agent and self.agent.node.value is not None else None
 
     def parameters(self) -> dict[str, Any]:
-        wishes = {"model": self.model.text} if self.model else {}
+        given = {"subagent_type": self.subagent_type, "model": self.model}
+        wishes = {name: word.text for name, word in given.items() if word}
         tools = {"tools": [tool.text for tool in self.tools]} if self.tools is not None else {}
         return {"instructions": self.instructions, "agent": self.agent_name, **wishes, **tools}
 
