@@ -72,6 +72,7 @@ SLOW = (
     "tests/e2e/test_interrupts",
     "tests/blocks/test_runs.py::test_a_block_may_wait_for_hundreds",
     "tests/torture/test_crashes.py::test_killed_in_every",
+    "tests/temporal/test_archive",
     "tests/temporal/test_encrypted_runs",
     "tests/temporal/test_encryption",
     "tests/temporal/test_load",

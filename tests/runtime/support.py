@@ -18,7 +18,6 @@ from wfc_runtime.store import Store
 from wfc_runtime.store.writer import Hook, no_hook
 
 if TYPE_CHECKING:
-    from wfc_runtime.service.temporal.engine import TemporalService
     from wfc_runtime.service.temporal.worker import WorkerThread
 
 NOON = 1_700_000_000.0
@@ -142,14 +141,7 @@ class TemporalBox(Box):
     def _go_off(self) -> None:
         """Every timer that is due goes off, as it does when time passes by itself."""
         for run in self._started:
-            self._wake(run)
-
-    def _wake(self, run: str) -> None:
-        service: TemporalService = self.service
-        _, children = service._run(service._calls.whole(run))
-        service._run(service._calls.wake(run))
-        for child in children:
-            self._wake(child)
+            self.service.tick(run)
 
     def close(self) -> None:
         super().close()

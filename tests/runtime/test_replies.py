@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, children, step_ids, steps
+from tests.support import wait_until
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
 
 
@@ -248,6 +250,32 @@ def test_runs_lists_those_under_way_the_newest_first(box: Box) -> None:
     assert len(service.runs("all")["runs"]) == 3
     with pytest.raises(RequestError, match="unknown status 'done'"):
         service.runs("done")
+
+
+ASKED = steps(
+    "{id: ask, type: prompt, prompt_type: text, message: 'hello {{ inputs.who }}', output_to: said}",
+    "{id: go, type: shell, command: make}",
+    head="inputs: {who: {type: string, required: true}, token: {type: string, required: true, secret: true}}",
+)
+
+
+def test_a_list_says_the_age_of_a_run_its_inputs_and_whom_it_waits_for(box: Box) -> None:
+    service = box.compile(ASKED).service
+    run = service.start("w", {"who": "Ada " * 40, "token": "kept-secret"})["workflow_id"]
+    box.clock.now += 90
+
+    def shown() -> Any:
+        [row] = box.restart().runs()["runs"]
+        return row
+
+    row = shown()
+    assert (row["age_seconds"], row["waits_for"]) == (90, ["person"])
+    assert row["inputs"]["token"] == "***"
+    assert row["inputs"]["who"] == "Ada " * 20 + "..."
+    box.service.submit(run, "ask", {"input": "hi"})
+    wait_until(lambda: shown()["waits_for"] == ["agent"], "the list to follow")
+    box.service.submit(run, "go", OK)
+    assert "waits_for" not in box.service.runs("completed")["runs"][0]
 
 
 def test_long_lists_come_in_parts(box: Box) -> None:

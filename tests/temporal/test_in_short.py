@@ -94,6 +94,38 @@ def test_time_comes_from_a_durable_timer(temporal_box: TemporalBox) -> None:
     assert "timer_fired_event_attributes" in events_of(temporal_box, run)
 
 
+def test_reading_a_run_that_is_due_says_so_and_writes_nothing(temporal_box: TemporalBox) -> None:
+    wait = steps("{id: settle, type: wait, duration_seconds: 3000}", "{id: go, type: shell, command: x}")
+    service = temporal_box.compile(wait).service
+    run = service.start("w")["workflow_id"]
+    before = events_of(temporal_box, run)
+    temporal_box.clock.now += 3001
+    for read in (service.next_step, service.status, service.history, service.state):
+        read(run)
+    service.runs()
+    assert service.next_step(run)["action"]["parameters"]["due"] is True
+    assert events_of(temporal_box, run) == before
+    service.tick(run)
+    assert step_ids(service.next_step(run)) == ["go"]
+
+
+RENDER = "{id: render, type: render_template, template: 'Hello', variables: {}, output_to: out}"
+
+
+def test_the_run_itself_executes_actions_that_only_compute(temporal_box: TemporalBox) -> None:
+    task = foreach().replace("{id: look,", f"{RENDER}\n      - {{id: look,")
+    end = "{id: end, type: return, needs_state: [out], value: '{{ state.out.content }} {{ state.out.duration }}'}"
+    ask = "{id: ask, type: shell, command: x}"
+    service = temporal_box.compile(task, steps(RENDER, ask, end, name="two")).service
+    assert [step_ids(service.next_step(child)) for child in children(service.start("w"))] == [["look"]] * 2
+    run = service.start("two")["workflow_id"]
+    assert step_ids(service.status(run)) == ["ask"]
+    assert [event.get("actor") for event in service.history(run)["events"]] == [None, "server"]
+    # A new worker replays the history from its start.
+    later = temporal_box.restart()
+    assert later.submit(run, "ask", OK)["result"] == "Hello 0"
+
+
 def test_cancelling_is_temporal_s_own_and_may_come_from_there(temporal_box: TemporalBox) -> None:
     service = temporal_box.compile(TWO).service
     run = service.start("w")["workflow_id"]

@@ -60,6 +60,26 @@ def test_a_run_goes_on_after_its_worker_was_killed(
         assert go_on(service, run)["result"] == ["s0", "s7"]
 
 
+def test_a_retry_survives_the_death_of_the_worker_at_any_side_of_it(
+    temporal_box: TemporalBox, service: TemporalService
+) -> None:
+    temporal_box.compile(MANY)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    assert service.submit(run, "s0", {"error": "broken"})["status"] == "failed"
+    first.kill()
+    with worker(temporal_box, temporal_box.root):
+        assert step_ids(service.retry(run, "s0")) == ["s0@2"]
+    with worker(temporal_box, temporal_box.root):
+        # The same retry again, as from a client that was cut off: the run is where it was.
+        assert step_ids(service.retry(run, "s0")) == ["s0@2"]
+        assert go_on(service, run)["result"] == ["s0@2", "s7"]
+        visits = [
+            event.get("step_id") for event in service.history(run)["events"] if event["event"] == "submitted"
+        ]
+        assert visits == ["s0", "s0@2", *[f"s{number}" for number in range(1, 8)]]
+
+
 def test_workers_killed_in_the_middle_lose_and_double_nothing(
     temporal_box: TemporalBox, service: TemporalService
 ) -> None:

@@ -101,6 +101,8 @@ def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) 
         limits=target.differing_limits,
         keeps_overdue=True,
         lists_overdue=True,
+        computes=True,
+        lists_details=True,
         snapshot=snapshot,
         version=one["version"],
         created=one["created"],

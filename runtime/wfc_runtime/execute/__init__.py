@@ -84,15 +84,17 @@ def is_pure(action: Mapping[str, Json]) -> bool:
     return not waits and can_execute(action, Grant.nothing())
 
 
-def execute_pure(action: Mapping[str, Json], run: str) -> dict[str, Json]:
-    return execute(action, Grant.nothing(), run)
+def execute_pure(action: Mapping[str, Json], run: str, at: float) -> dict[str, Json]:
+    """Execute an action that only computes. Its result has the time `at`, so that it is the same in every replay."""
+    result = execute(action, Grant.nothing(), run)
+    return result if "error" in result else {**result, **_timing(at, 0)}
 
 
 def execute(
     action: Mapping[str, Json], grant: Grant, run: str = "run", stop: Event | None = None
 ) -> dict[str, Json]:
     """Execute an action in the form that replies have it; returns the result to submit."""
-    begun, at = datetime.now(UTC), time.monotonic()
+    begun, since = time.time(), time.monotonic()
     mask = NO_MASK
     try:
         executor = EXECUTORS.get(str(action.get("type")))
@@ -105,20 +107,24 @@ def execute(
         if refused:
             raise ExecutionError(refused, "refused")
         result = executor.work(Job(parameters, grant, run, stop or Event()))
-        seconds = time.monotonic() - at
-        return _fitting(mask.value({**result, **_timing(begun, seconds)}), grant)
+        timing = _timing(begun, time.monotonic() - since)
+        return _fitting(mask.value({**result, **timing}), grant)
     except ExecutionError as error:
         record = error.record()
         return {"error": {**record, "message": mask.message(str(record["message"]))}}
 
 
-def _timing(begun: datetime, seconds: float) -> Result:
+def _timing(begun: float, seconds: float) -> Result:
     return {
         "duration": round(seconds, 6),
         "execution_time_ms": round(seconds * 1000, 3),
-        "started_at": begun.isoformat(timespec="milliseconds"),
-        "completed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "started_at": _to_milliseconds(begun),
+        "completed_at": _to_milliseconds(begun + seconds),
     }
+
+
+def _to_milliseconds(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
 def _fitting(result: Result, grant: Grant) -> Result:

@@ -400,19 +400,21 @@ def _details(row: RunRow, at: float) -> dict[str, Json]:
     snapshot = json.loads(row.snapshot) if row.snapshot else {}
     pending = list(snapshot.get("pending", {}).values())
     if pending:
-        found["waits_for"] = list(dict.fromkeys(map(_awaited, pending)))
+        found["waits_for"] = list(dict.fromkeys(map(awaited, pending)))
     overdue_at = min((one["overdue_at"] for one in pending if "overdue_at" in one), default=at)
     if overdue_at < at:
         found["overdue_seconds"] = int(at - overdue_at)
-    secrets = snapshot.get("secrets", [])
-    inputs = hide_known(mask_of(tuple(secrets)).value(snapshot.get("inputs", {})), secrets)
-    if inputs:
-        kept = list(inputs)[:_MOST_INPUTS]
-        found["inputs"] = {name: shown_item(inputs[name], _LONGEST_INPUT) for name in kept}
-    return found
+    inputs = listed_inputs(snapshot.get("inputs", {}), snapshot.get("secrets", []))
+    return {**found, "inputs": inputs} if inputs else found
 
 
-def _awaited(pending: Mapping[str, Json]) -> str:
+def listed_inputs(inputs: Mapping[str, Json], secrets: Sequence[str]) -> dict[str, Json]:
+    """The first inputs of a run, shortened and redacted."""
+    hidden = hide_known(mask_of(tuple(secrets)).value(dict(inputs)), secrets)
+    return {name: shown_item(hidden[name], _LONGEST_INPUT) for name in list(hidden)[:_MOST_INPUTS]}
+
+
+def awaited(pending: Mapping[str, Json]) -> str:
     """Whom a pending action waits for, as its stored form shows."""
     if "children" in pending:
         return "children"

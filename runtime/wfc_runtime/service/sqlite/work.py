@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
-from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import (
     Cancel,
     Child,
@@ -37,6 +36,7 @@ from wfc_runtime.service.answers import (
 )
 from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
 from wfc_runtime.service.retrying import Retrying, check_child, whole
 from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend, usage_of
@@ -46,8 +46,6 @@ from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 # Events and their consequences.
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
-_MOST_COMPUTED = 1_000
-"""The most actions that are executed in one commit. After that the agent gets the next one."""
 
 
 Served = Callable[[LoadedRun], Iterable[str]]
@@ -133,20 +131,13 @@ class Work:
 
     def _compute(self, loaded: LoadedRun) -> None:
         """Execute the first pending action that needs no grant. Its own event leads to the next one."""
-        effects = {visit: loaded.machine.steps[one.state] for visit, one in loaded.now.pending.items()}
-        meant = [visit for visit, one in effects.items() if isinstance(one, Ask) and one.runner == "server"]
-        if not meant or self._computed >= _MOST_COMPUTED:
+        if self._computed >= MOST_COMPUTED:
             return
-        # Imported here: most workflows have no such step.
-        from wfc_runtime.execute import execute_pure, is_pure
-
-        for visit in meant:
-            action = effects[visit].action(loaded.now.pending[visit])
-            plain = {"type": action.type, "parameters": action.parameters}
-            if is_pure(plain):
-                self._computed += 1
-                self._answer_as_server(loaded, visit, execute_pure(plain, loaded.row.id))
-                return
+        found = pure_action(loaded.machine, loaded.now)
+        if found is not None:
+            self._computed += 1
+            visit, action = found
+            self._answer_as_server(loaded, visit, compute(action, loaded.row.id, self.at))
 
     def _answer_as_server(self, loaded: LoadedRun, visit: str, result: Json) -> None:
         event = Submit(at=self.at, id=loaded.next_event_id, visit=visit, result=result, served=True)

@@ -18,7 +18,7 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.service.ids import check_run_id
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.temporal.connection import translated
-from wfc_runtime.service.temporal.listing import feed_query, listed, listing_query
+from wfc_runtime.service.temporal.listing import DETAILS, feed_query, listed, listing_query
 from wfc_runtime.service.temporal.messages import Seed
 from wfc_runtime.service.temporal.rpc import RPC_TIMEOUT
 from wfc_runtime.service.temporal.views import TemporalViews
@@ -42,7 +42,7 @@ class TemporalArchive(TemporalViews):
         async for execution in self._executions(query):
             row = await listed(execution)
             if row["status"] != "failed" or await self._is_latest(execution):
-                found.append(row)
+                found.append({name: value for name, value in row.items() if name != DETAILS})
         return sorted(found, key=lambda row: str(row["updated"]))
 
     def erase(self, run: str) -> int:

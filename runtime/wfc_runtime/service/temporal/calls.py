@@ -68,19 +68,17 @@ class Calls:
 
     async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
-            said = await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
+            return await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
         except WfcError as error:
             return CallResult(reply=await self._terminated(run, error))
-        if said.due is not None and said.due <= self._time():
-            # The timer is about to fire, or no worker was running when it did.
-            await self.wake(run)
-            said = await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
-        return said
 
     async def wake(self, run: str) -> None:
-        """Make a run check the clock."""
+        """Make a run and its children check the clock."""
+        _, children = await self.whole(run)
         with suppress(ClosedError):
             await self.rpc.update(run, "wake", self.simulated_time(), type(None))
+        for child in children:
+            await self.wake(child)
 
     async def reply(self, run: str, said: CallResult) -> Reply:
         if said.error is not None:

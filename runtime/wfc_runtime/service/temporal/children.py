@@ -26,6 +26,7 @@ from wfc_runtime.machine.events import Child, Outcome, Start
 from wfc_runtime.machine.step import step
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import begin_child, start_error
+from wfc_runtime.service.pure_actions import pure_action
 from wfc_runtime.service.replies import STOPPED
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.codec import cancel_reason
@@ -140,7 +141,8 @@ class ChildRuns:
         match first.snapshot.status:
             case "running":
                 self._births.append(_StartingChild(child, module, beginning.inputs, secrets, at))
-                if first.started:
+                computes = host.seed.computes and pure_action(beginning.machine, first.snapshot) is not None
+                if first.started or computes:
                     self.unsettled.add(child.id)
             case "completed":
                 self._end_unborn(child, {"value": first.snapshot.result}, first.secrets)
@@ -264,6 +266,8 @@ class ChildRuns:
             limits=host.seed.limits,
             keeps_overdue=host.seed.keeps_overdue,
             lists_overdue=host.seed.lists_overdue,
+            computes=host.seed.computes,
+            lists_details=host.seed.lists_details,
             renew_after=host.seed.renew_after,
             created=birth.at,
         )

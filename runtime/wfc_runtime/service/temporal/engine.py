@@ -17,6 +17,7 @@ from temporalio.service import RPCError
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError
 from wfc_runtime.machine.inputs import check_inputs
+from wfc_runtime.machine.redaction import secrets_in
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 from wfc_runtime.registry import Module, Registry
@@ -32,11 +33,13 @@ from wfc_runtime.service.ids import (
     new_id,
 )
 from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.replies import listed_inputs
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.archive import TemporalArchive
 from wfc_runtime.service.temporal.calls import Calls, Canceller
 from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
+from wfc_runtime.service.temporal.host import INPUTS
 from wfc_runtime.service.temporal.listing import Recent
 from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Seed
 from wfc_runtime.service.temporal.modules import Modules
@@ -167,11 +170,16 @@ class TemporalService(TemporalArchive, Service):
             limits=self.differing_limits,
             keeps_overdue=True,
             lists_overdue=True,
+            computes=True,
+            lists_details=True,
             renew_after=self._renew_after,
         )
+        secrets = secrets_in(module.workflow.machine.inputs, values)
+        inputs = listed_inputs(values, list(secrets))
         run = self._make_id() if key is None else id_of_key(key)
         reply = self._run(self._start(run, seed, module.workflow.version, may_exist=key is not None))
-        self._recent.note(reply, seed.workflow, at or time.time(), is_start=True)
+        now = at or time.time()
+        self._recent.note(reply, seed.workflow, now, {"created": now, INPUTS: inputs})
         return reply
 
     async def _start(self, run: str, seed: Seed, version: str, *, may_exist: bool) -> Reply:
@@ -230,7 +238,9 @@ class TemporalService(TemporalArchive, Service):
         return {name: value for name, value in ours.items() if value != getattr(usual, name)}
 
     def tick(self, run: str | None = None) -> float | None:
-        """Nothing to do: the timers of the Temporal server move runs."""
+        """The timers of the Temporal server move runs. Only a simulated clock has to be passed on."""
+        if run is not None and self._clock is not None:
+            self._run(self._calls.wake(check_run_id(run)))
         return None
 
     def submit(

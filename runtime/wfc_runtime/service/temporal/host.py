@@ -6,6 +6,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -48,12 +49,18 @@ from wfc_runtime.service.history import (
     shown_event,
 )
 from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
+from wfc_runtime.service.replies import awaited, listed_inputs
 from wfc_runtime.service.retrying import awaited_again
 from wfc_runtime.service.temporal.messages import Answer, Seed
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _PENDING_SHOWN = 10
+WAITS_FOR = "waits_for"
+"""The entry of the memo with whom the pending actions wait for."""
+INPUTS = "inputs"
+"""The entry of the memo with the inputs of the run, shortened and redacted."""
 MOST_BYTES = 1_500_000
 """Size limit of a whole run when it continues as new: Temporal refuses payloads above 2 MB."""
 
@@ -163,7 +170,7 @@ class Host:
         """Whether this execution began with a retry of a visit; without a visit, with any retry."""
         return any(one.kind == RETRIED and visit in ("", one.visit) for one in self.entries)
 
-    def apply(
+    def _step(
         self,
         event: Event,
         visit: str | None = None,
@@ -178,6 +185,37 @@ class Host:
         data = event_data(event, outcome, more, redaction, kept_fields(event, outcome, redaction))
         self._enter(event.at, event_kind(event, outcome), data, visit, said)
         return outcome
+
+    def apply(
+        self,
+        event: Event,
+        visit: str | None = None,
+        more: Mapping[str, Json] = _NOTHING,
+        actor: str | None = None,
+    ) -> Outcome:
+        """Process an event, and execute the pure actions that it leads to. The outcome is that of all together."""
+        outcome = self._step(event, visit, more, actor)
+        # Histories of before lack these events, and a replay must not add them.
+        if not self.seed.computes or outcome.refusal is not None:
+            return outcome
+        for _ in range(MOST_COMPUTED):
+            found = None if self.is_over else pure_action(self.machine, self.now)
+            if found is None:
+                break
+            outcome = _joined(outcome, self._compute(*found, event.at))
+        return outcome
+
+    def _compute(self, visit: str, action: dict[str, Json], at: float) -> Outcome:
+        shown, result = shown_digest(self, visit), compute(action, self.row.id, at)
+        try:
+            return self._step(self._served(visit, result, at), visit, shown, "server")
+        except RefusedError as refused:
+            # Such as a text that is larger than a result may be.
+            failed: Json = {"error": {"code": "output_invalid", "message": refused.message}}
+            return self._step(self._served(visit, failed, at), visit, shown, "server")
+
+    def _served(self, visit: str, result: Json, at: float) -> Submit:
+        return Submit(at=at, id=self.next_event_id, visit=visit, result=result, served=True)
 
     def clock(self, at: float) -> Outcome | None:
         """Process what is due."""
@@ -309,6 +347,17 @@ class Host:
         times = [one.overdue_at for one in self.now.pending.values() if one.overdue_at is not None]
         return min(times, default=None)
 
+    @property
+    def listed_details(self) -> dict[str, Json]:
+        """Whom the run waits for, and its inputs as lists show them."""
+        pending = [awaited(one.to_data()) for one in self.now.pending.values()]
+        inputs = self._listed_inputs if self.row.visit is None else {}
+        return {WAITS_FOR: list(dict.fromkeys(pending)), INPUTS: inputs}
+
+    @cached_property
+    def _listed_inputs(self) -> dict[str, Json]:
+        return listed_inputs(self.now.inputs, self.now.secrets)
+
     def adopt(self, trial: Host) -> bool:
         """Take over the state of a trial, unless the run has changed since."""
         # The trial started from the version before its own entries.
@@ -341,6 +390,8 @@ class Host:
             previous=None,
             keeps_overdue=True,
             lists_overdue=True,
+            computes=True,
+            lists_details=True,
             # An execution that began under an earlier version keeps its limit for replays; its successor is a new
             # history.
             limits={name: value for name, value in self.seed.limits.items() if name != "grace_seconds"},
@@ -362,3 +413,13 @@ class Host:
 def deterministic(limits: Limits) -> Limits:
     """Without the CPU limit for expressions: a replay on a slower machine must give the same result."""
     return replace(limits, expressions=replace(limits.expressions, cpu_seconds=inf))
+
+
+def _joined(first: Outcome, then: Outcome) -> Outcome:
+    """What two events ask for together."""
+    return replace(
+        then,
+        started=[*first.started, *then.started],
+        stopped=[*first.stopped, *then.stopped],
+        reopened=[*first.reopened, *then.reopened],
+    )

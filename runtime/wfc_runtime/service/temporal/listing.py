@@ -10,15 +10,19 @@ from typing import Any
 
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
+from wfc_runtime.contract import HUMAN_KINDS
 from wfc_runtime.service.history import timestamp
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.children import NAME, OVERDUE
 from wfc_runtime.service.temporal.encryption import UnreadableError
+from wfc_runtime.service.temporal.host import INPUTS, WAITS_FOR
 
 _FRESH = 10.0
 """Seconds for which recent changes of this process override Temporal's list."""
 _MOST = 1_000
+DETAILS = "details"
+"""The key of a row with the facts that `with_details` turns into columns."""
 _STATUSES = {
     "running": "ExecutionStatus = 'Running'",
     "completed": "ExecutionStatus = 'Completed'",
@@ -85,22 +89,26 @@ async def listed(execution: WorkflowExecution) -> dict[str, Any]:
         "started": timestamp(memo.get("created") or _seconds(execution.start_time)),
         "updated": timestamp(_seconds(execution.close_time or execution.start_time)),
     }
+    details = {"created": memo.get("created") or _seconds(execution.start_time), INPUTS: memo.get(INPUTS)}
     pending = found.get(search_attributes.PENDING)
-    if not pending or status != "pending_action":
-        return row
-    overdue_at = memo.get(OVERDUE)
-    return {**row, "pending": list(pending), **({OVERDUE: overdue_at} if overdue_at is not None else {})}
+    if pending and status == "pending_action":
+        row["pending"] = list(pending)
+        details |= {WAITS_FOR: memo.get(WAITS_FOR), OVERDUE: memo.get(OVERDUE)}
+    return {**row, DETAILS: details}
 
 
-def with_overdue(row: dict[str, Any], at: float) -> dict[str, Any]:
-    """A row as lists show it: with how long its most overdue action has been so."""
-    shown = {name: value for name, value in row.items() if name != OVERDUE}
-    overdue_at = row.get(OVERDUE)
-    return (
-        shown
-        if overdue_at is None or overdue_at >= at
-        else {**shown, "overdue_seconds": int(at - overdue_at)}
-    )
+def with_details(row: dict[str, Any], at: float) -> dict[str, Any]:
+    """A row as lists show it: with its age, whom it waits for, how long it is overdue, and its inputs."""
+    shown = {name: value for name, value in row.items() if name != DETAILS}
+    details = row.get(DETAILS, {})
+    if (created := details.get("created")) is not None:
+        shown["age_seconds"] = int(max(0.0, at - created))
+    if waits_for := details.get(WAITS_FOR):
+        shown[WAITS_FOR] = waits_for
+    overdue_at = details.get(OVERDUE)
+    if overdue_at is not None and overdue_at < at:
+        shown["overdue_seconds"] = int(at - overdue_at)
+    return {**shown, INPUTS: details[INPUTS]} if details.get(INPUTS) else shown
 
 
 def _seconds(at: datetime) -> float:
@@ -114,21 +122,31 @@ class Recent:
         self._rows: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
         self._lock = Lock()
 
-    def note(self, reply: Reply, workflow: str | None, at: float, is_start: bool = False) -> None:
-        """Record a reply for a top-level run."""
+    def note(
+        self, reply: Reply, workflow: str | None, at: float, started: dict[str, Any] | None = None
+    ) -> None:
+        """Record a reply for a top-level run. `started`: the run is new, and these are its details."""
         run = reply["workflow_id"]
         with self._lock:
             known = self._rows.get(run)
             row = dict(known[1]) if known else {"workflow_id": run, "workflow": workflow}
-            if known is None and not is_start:
+            if known is None and started is None:
                 # A reply lacks some columns of the list.
                 return
+            if started is not None:
+                row[DETAILS] = started
             row.update(status=reply["status"], updated=timestamp(at))
             row.setdefault("started", timestamp(at))
             row.pop("pending", None)
-            if actions := actions_of(reply):
+            actions = actions_of(reply)
+            row[DETAILS] = {
+                **row[DETAILS],
+                WAITS_FOR: list(dict.fromkeys(map(_awaited, actions))),
+                OVERDUE: None,
+            }
+            if actions:
                 row["pending"] = [action["step_id"] for action in actions]
-            order = ("workflow_id", "workflow", "status", "started", "updated", "pending")
+            order = ("workflow_id", "workflow", "status", "started", "updated", "pending", DETAILS)
             self._rows[run] = (time.monotonic(), {key: row[key] for key in order if key in row})
             while len(self._rows) > _MOST:
                 self._rows.popitem(last=False)
@@ -143,12 +161,21 @@ class Recent:
         for run, row in fresh.items():
             listed_row = found.get(run, {})
             # A reply does not say when its actions become overdue.
-            is_same = OVERDUE in listed_row and listed_row.get("pending") == row.get("pending")
-            found[run] = {**row, OVERDUE: listed_row[OVERDUE]} if is_same else row
+            is_same = "pending" in row and listed_row.get("pending") == row["pending"]
+            found[run] = {**row, DETAILS: listed_row[DETAILS]} if is_same else row
         wanted = [row for row in found.values() if _status_of(row) in statuses]
         return sorted(
             wanted, key=lambda row: (row["started"], order.get(row["workflow_id"], -1)), reverse=True
         )
+
+
+def _awaited(action: dict[str, Any]) -> str:
+    """Whom a displayed action waits for."""
+    if "children" in action["parameters"]:
+        return "children"
+    if action["type"] == "wait":
+        return "time"
+    return "person" if action["type"] in HUMAN_KINDS else "agent"
 
 
 def _status_of(row: dict[str, Any]) -> str:

@@ -44,6 +44,10 @@ class Seed:
     recorded history must do the same. The next execution of the run no longer does."""
     lists_overdue: bool = False
     """Whether the memo says when an action becomes overdue; not in executions that an earlier version started."""
+    computes: bool = False
+    """Whether the run executes actions that only compute; in executions of earlier versions the agent does."""
+    lists_details: bool = False
+    """Whether the memo says whom the run waits for; not in executions that an earlier version started."""
     renew_after: int = RENEW_AFTER
     snapshot: str | None = None
     version: int = 0

@@ -37,7 +37,7 @@ from wfc_runtime.service.temporal.listing import (
     listed,
     listing_query,
     stored_status,
-    with_overdue,
+    with_details,
 )
 from wfc_runtime.service.temporal.messages import Seed
 from wfc_runtime.service.temporal.modules import Modules
@@ -99,7 +99,7 @@ class TemporalViews:
         chosen = (workflow and check_name(workflow), beginning and check_run_id(beginning))
         rows = self._run(self._listed(statuses, count + 1, earlier, *chosen))
         at = self._clock() if self._clock else time.time()
-        reply: Reply = {"runs": [with_overdue(row, at) for row in rows[:count]]}
+        reply: Reply = {"runs": [with_details(row, at) for row in rows[:count]]}
         if len(rows) > count:
             reply["next"] = (
                 f'list_runs(status="{status or "open"}", before="{rows[count - 1]["workflow_id"]}")'

@@ -55,7 +55,7 @@ class RunWorkflow:
         self._tried: tuple[str, Host, Accepted] | None = None
         self._published: tuple[str, list[str]] | None = None
         self._missing: DefinitionError | None = None
-        self._overdue_at: float | None = None
+        self._in_memo: dict[str, Any] = {OVERDUE: None} if seed.lists_overdue else {}
         try:
             module = self._modules.of_digest(seed.digest, seed.workflow)
         except DefinitionError as error:
@@ -175,10 +175,17 @@ class RunWorkflow:
         if shown != self._published:
             self._published = shown
             workflow.upsert_search_attributes(search_attributes.since(*shown))
+        listed = self._listed()
+        if listed != self._in_memo:
+            self._in_memo = listed
+            workflow.upsert_memo(listed)
+
+    def _listed(self) -> dict[str, Any]:
+        """What lists show of the run, apart from its search attributes."""
+        host, seed = self._host, self._host.seed
         # Histories of before lack these events, and a replay must not add them.
-        if self._host.seed.lists_overdue and self._host.overdue_at != self._overdue_at:
-            self._overdue_at = self._host.overdue_at
-            workflow.upsert_memo({OVERDUE: self._overdue_at})
+        listed: dict[str, Any] = {OVERDUE: host.overdue_at} if seed.lists_overdue else {}
+        return {**listed, **host.listed_details} if seed.lists_details else listed
 
     # -- updates and signals -----------------------------------------------------
 
@@ -326,7 +333,8 @@ class RunWorkflow:
 
     def _said(self, reply: Reply) -> CallResult:
         host = self._host
-        last = max(host.answers.values(), key=lambda answer: answer.seq, default=None)
+        by_agents = [one for one in host.answers.values() if one.actor != "server"]
+        last = max(by_agents, key=lambda answer: answer.seq, default=None)
         return CallResult(
             answered_by=last.actor if last else None,
             answered_at=last.at if last else None,
