@@ -144,6 +144,8 @@ class Chart:
     """States of steps that a dialect has added, with the step of the author's that each is part of."""
     budget: dict[str, Any] = field(default_factory=dict)
     """What a run may spend."""
+    caught: dict[str, str] = field(default_factory=dict)
+    """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -193,6 +195,7 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
             lines.append(f"  field {info.name}: {info.type}{start}")
         lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]
+        lines += [f"  caught {name} by {join}" for name, join in chart.caught.items()]
         lines += _dump_region(chart.root, "  ", but_for)
     return "\n".join(lines) + "\n"
 

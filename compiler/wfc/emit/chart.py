@@ -56,6 +56,8 @@ class ChartWriter:
             lines.append(print_assignment("added", self.chart.added, 1))
         if self.chart.deferred:
             lines.append(print_assignment("deferred", Tuple(self.chart.deferred), 1))
+        if self.chart.caught:
+            lines.append(print_assignment("caught", self.chart.caught, 1))
         lines += ["", *self._region(self.chart.root, 1), "", self._endings(), *self._steps()]
         return "\n".join(lines)
 

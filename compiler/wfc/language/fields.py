@@ -254,6 +254,10 @@ class OneOf(FieldType[Word]):
         return {"enum": list(self.choices)}
 
 
+JOIN = OneOf(("all", "fail_fast", "any"))
+"""When a step with branches or children ends."""
+
+
 # Arbitrary JSON values.
 
 

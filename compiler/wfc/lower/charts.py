@@ -110,6 +110,7 @@ def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs |
             if state.step is not None and state.step.belongs_to is not None
         },
         budget.limits() if (budget := scope.values.get("budget")) else {},
+        lowering.caught,
     )
 
 

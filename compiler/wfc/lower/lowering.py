@@ -36,6 +36,8 @@ class Lowering:
         self._loops: list[tuple[str, str]] = []
         self.deferred: list[str] = []
         """The states whose failure is deferred to the end of the run."""
+        self.caught: dict[str, str] = {}
+        """The states in branches whose failure a parallel step handles, each with the state that does."""
 
     # -- flow ------------------------------------------------------------------
 
@@ -167,11 +169,16 @@ class Lowering:
         return self._loops[-1] if self._loops else (after, after)
 
     def branches(
-        self, step: Step, branches: Mapping[str, list[Step]], after: Mapping[str, tuple[str, ...]]
+        self,
+        step: Step,
+        branches: Mapping[str, list[Step]],
+        after: Mapping[str, tuple[str, ...]],
+        winner: str = "",
     ) -> tuple[Region, ...]:
         """Lower each branch to a region of its own, which runs concurrently with the others until it ends.
 
-        A branch in `after` begins when the branches that are listed for it have ended.
+        A branch in `after` begins when the branches that are listed for it have ended. With `winner`, a branch that
+        reaches its end continues there, and the others are left.
         """
         regions = {title: self._named_region(step, title) for title in branches}
         outer = self._region
@@ -183,13 +190,43 @@ class Lowering:
                 ends = tuple(regions[one].end for one in after[title])
                 self.edge(gate, region.initial, guard=Guard("ended", reads=ends))
                 region.initial = gate
-            self.block(steps, region.end)
+            self.block(steps, winner or region.end)
         self._region = outer
         return tuple(regions.values())
+
+    def join(self, step: Step, regions: tuple[Region, ...], after: str, at_once: bool) -> str:
+        """Add the state that a parallel step ends in, and the edges of failures in its branches: to the end of the
+        branch or, with `at_once`, out of all branches. Returns its id."""
+        count = len(regions)
+        name = self.state(step, Effect("Join", lambda: {"branches": count}), part="join")
+        self.edge(name, after, guard=OK)
+        self._recovery(step, name, after)
+        for branch in regions:
+            for region in branch.regions():
+                handled = {edge.source for edge in region.edges if edge.event == "recover"}
+                for state in region.states:
+                    if state.id not in handled and _can_fail(state, region):
+                        edge = Edge(state.id, name if at_once else branch.end, "recover")
+                        # Edges inside the branch come before those that leave it, as in the module.
+                        leaving = (
+                            n
+                            for n, one in enumerate(region.edges)
+                            if one.source == state.id and one.target == after
+                        )
+                        region.edges.insert(next(leaving, len(region.edges)), edge)
+                        self.caught[state.id] = name
+        return name
 
     def _named_region(self, step: Step, title: str) -> Region:
         name = self._names.branch(step, title)
         return Region(name, title, end=self._names.free(f"{name}_end"))
+
+
+def _can_fail(state: State, region: Region) -> bool:
+    if state.effect is not None:
+        return state.effect.name not in ("Begin", "Delay", "Fail")
+    guards = [edge.guard for edge in region.edges if edge.source == state.id and edge.guard]
+    return any(guard.name in ("when", "at_most") for guard in guards)
 
 
 def data(value: Any) -> Any:

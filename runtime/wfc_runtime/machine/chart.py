@@ -127,6 +127,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """Metadata that a calling workflow can ask for."""
     deferred: ClassVar[tuple[str, ...]] = ()
     """States whose failure does not end the run immediately: it continues, and fails at its end."""
+    caught: ClassVar[Mapping[str, str]] = {}
+    """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
     added: ClassVar[Mapping[str, str]] = {}
     """States that belong to no step of the author's, each with the step that it is part of, or ""."""
     budget: ClassVar[Mapping[str, float]] = {}

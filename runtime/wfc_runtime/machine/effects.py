@@ -136,6 +136,20 @@ class Begin(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Join(Effect):
+    """End a parallel step. It fails if the failures of its branches have led here."""
+
+    branches: int
+
+    def enter(self, run: Run, state: str) -> None:
+        errors = run.snapshot.caught.get(state)
+        if errors:
+            run.snapshot.caught = {name: one for name, one in run.snapshot.caught.items() if name != state}
+            count, first = f"{len(errors)} of {self.branches} branches failed", next(iter(errors.values()))
+            raise StepError("branch_failed", f"{count}: {first['step_id']}: {first['message']}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Delay(Effect):
     """Pause before a failed step is retried."""
 

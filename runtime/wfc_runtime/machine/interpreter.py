@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from statemachine import State
@@ -183,6 +183,7 @@ class Structure:
         self.facts = machine.facts
         self.deferred = frozenset(machine.deferred)
         self.fails_by_intent = any(isinstance(effect, Fail) for effect in machine.steps.values())
+        self.caught = machine.caught
         self.nodes: dict[str, Node] = {}
         # The library lists states in document order, a parent before its children, so a parent is in the table
         # already.
@@ -206,7 +207,7 @@ class Structure:
                 self._add(transition)
         assert machine.initial_state is not None
         self.root = self.nodes[machine.initial_state.id]
-        self.first = in_order(_with_defaults(self.root))
+        self.first = in_order(with_defaults(self.root))
         """The states that are active at the start."""
 
     def _ends(self, transition: Transition) -> tuple[Node, Node]:
@@ -231,6 +232,21 @@ class Structure:
         for event in events:
             source.on.setdefault(event, []).append(edge)
 
+    @cached_property
+    def joined(self) -> dict[str, Node]:
+        """The parallel state that each joining state belongs to. Both are beside each other."""
+        found: dict[str, Node] = {}
+        for state, join in self.caught.items():
+            beside = self.nodes[join].parent
+            around = self.nodes[state].ancestors
+            found[join] = next(node for node in around if node.is_parallel and node.parent is beside)
+        return found
+
+    def branch_of(self, state: str) -> str:
+        """The branch whose failure the failure of a state is."""
+        frame = self.joined[self.caught[state]]
+        return next(node.id for node in self.nodes[state].path if node.parent is frame)
+
     def can_recover(self, state: str) -> bool:
         return "recover" in self.nodes[state].on
 
@@ -242,7 +258,7 @@ def _domain(source: Node, target: Node) -> Node | None:
 
 
 def _entered(target: Node, domain: Node | None) -> dict[str, Node]:
-    entered = _with_defaults(target)
+    entered = with_defaults(target)
     for node in target.ancestors:
         if node is domain:
             # The domain stays active and is not entered again.
@@ -252,14 +268,14 @@ def _entered(target: Node, domain: Node | None) -> dict[str, Node]:
             # Entering one branch of a parallel state enters all the others at their initial states.
             for branch in node.children:
                 if branch.id not in entered:
-                    entered.update(_with_defaults(branch))
+                    entered.update(with_defaults(branch))
     return entered
 
 
-def _with_defaults(node: Node) -> dict[str, Node]:
+def with_defaults(node: Node) -> dict[str, Node]:
     found = {node.id: node}
     for child in node.initial:
-        found.update(_with_defaults(child))
+        found.update(with_defaults(child))
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import Reopen
-from wfc_runtime.machine.interpreter import Condition, Interpreter, Node, Structure
+from wfc_runtime.machine.interpreter import Condition, Interpreter, Node, Structure, with_defaults
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Snapshot
 from wfc_runtime.machine.values import Limits
@@ -78,6 +78,11 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
         if there >= chosen:
             active = there
             chosen.add(failure.entered)
+        if failure.entered in chosen and failure.entered in structure.joined:
+            # The branches have ended, so the parallel step begins again.
+            frame = with_defaults(structure.joined[failure.entered])
+            active = active - {failure.entered} | frame.keys()
+            chosen |= {name for name, node in frame.items() if node.is_atomic}
     entering = active & (chosen | set(kept.entering))
     for failure in resumed:
         if failure.entered in entering:

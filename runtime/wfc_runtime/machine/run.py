@@ -203,13 +203,16 @@ class Run:
         """Stop waiting in a state; the results of its children are no longer needed."""
         pending = self.snapshot.pending
         for visit in [visit for visit, one in pending.items() if one.state == state]:
-            dropped, outcome = pending.pop(visit), self.outcome
-            at_work = [str(child["run"]) for child in dropped.children if child and "run" in child]
-            # Children that were requested by this same event do not exist yet: they are not started instead of
-            # stopped.
-            unborn = [child.id for child in outcome.started if child.visit == visit]
-            outcome.started = [child for child in outcome.started if child.visit != visit]
-            outcome.stopped += [child for child in at_work if child not in unborn]
+            self.stop_children(visit, pending.pop(visit))
+
+    def stop_children(self, visit: str, pending: Pending) -> None:
+        """Cancel the children of a visit that are at work."""
+        outcome = self.outcome
+        at_work = [str(child["run"]) for child in pending.children if child and "run" in child]
+        # Children that were requested by this same event do not exist yet: they are not started instead of stopped.
+        unborn = [child.id for child in outcome.started if child.visit == visit]
+        outcome.started = [child for child in outcome.started if child.visit != visit]
+        outcome.stopped += [child for child in at_work if child not in unborn]
 
     # -- failures --------------------------------------------------------------
 
@@ -237,6 +240,13 @@ class Run:
         attempts.pop(state, None)
         # An undeclared read is a bug of the workflow, which `on_error` must not hide.
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
+            join = self.structure.caught.get(state)
+            if join is not None:
+                caught = self.snapshot.caught
+                branch = self.structure.branch_of(state)
+                # The latest failure comes last, also of a branch that failed in an earlier turn of a loop.
+                before = {name: one for name, one in caught.get(join, {}).items() if name != branch}
+                self.snapshot.caught = {**caught, join: {**before, branch: record}}
             is_kept = state in self.structure.deferred
             if is_kept:
                 self._keep(Failure(state, record, children))

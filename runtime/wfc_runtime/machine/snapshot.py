@@ -168,6 +168,8 @@ class Snapshot:
     """For a root run: the accounts of its family, see `wfc_runtime.machine.budget`. Replaced, never modified."""
     failures: list[Failure] = field(default_factory=list)
     """The failed visits that fail the run, now or at its end. Replaced, never modified in place."""
+    caught: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The errors of branches, by the state that joins them and by branch. Replaced, never modified."""
     kept: Kept | None = None
     """Only in a run that has ended and can be retried."""
     answered: list[str] = field(default_factory=list)
@@ -242,6 +244,7 @@ class Snapshot:
             self.room,
             self.budget,
             self.failures,
+            self.caught,
             self.kept,
             self.answered,
         )
@@ -306,4 +309,5 @@ _SNAPSHOT_FIELDS = (
     "room",
     "budget",
     "answered",
+    "caught",
 )

@@ -6,7 +6,7 @@ from base64 import b32encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
@@ -39,6 +39,8 @@ class Spawn(Effect):
     max_parallel: int | None = None
     """The maximum number of children at the same time."""
     max_items: int | None = None
+    join: Literal["all", "fail_fast", "any"] = "all"
+    """When the visit ends: with all children, with the first that fails, or with the first that succeeds."""
     timeout: Json = None
     """The timeout of a call in seconds: a number or an expression."""
     deadline: float | None = None
@@ -72,6 +74,8 @@ class Spawn(Effect):
                 pending.parameters = {"timeout": self._seconds(run)}
         else:
             items = self._items(run)
+            if not items and self.join == "any":
+                raise StepError("items", "`items` is empty, so that no child can succeed")
             if not items:
                 run.put(self, [])
                 run.go_on("joined", state)
@@ -144,13 +148,34 @@ class Spawn(Effect):
         most = 1 if self.sequential else self.max_parallel
         if most is not None:
             room = min(room, most - at_work(pending))
+        if any(map(self._decides, pending.children)):
+            self._decide(run, visit, pending)
+            return
         for index, child in enumerate(pending.children):
             if room <= 0:
                 return
             if child is None and self._start(run, visit, pending, index):
                 room -= 1
+            elif self._decides(pending.children[index]):
+                # The inputs of this child could not be computed.
+                self._decide(run, visit, pending)
+                return
         if not at_work(pending):
             self._join(run, visit, pending)
+
+    def _decides(self, child: dict[str, Json] | None) -> bool:
+        """Whether the visit ends with the result of this child."""
+        if child is None or self.join == "all":
+            return False
+        return "error" in child if self.join == "fail_fast" else "value" in child
+
+    def _decide(self, run: Run, visit: str, pending: Pending) -> None:
+        """End the visit before all children have ended. The others are cancelled, or are not started."""
+        run.stop_children(visit, pending)
+        for index, child in enumerate(pending.children):
+            if child is None or "run" in child:
+                pending.children[index] = dict(_LEFT)
+        self._join(run, visit, pending)
 
     def _start(self, run: Run, visit: str, pending: Pending, index: int) -> bool:
         if pending.inputs is not None:
@@ -226,8 +251,14 @@ class Spawn(Effect):
 
     def _join(self, run: Run, visit: str, pending: Pending) -> None:
         values = [_result(child) for child in pending.children]
-        failed = [child["error"] for child in pending.children if child and "error" in child]
+        failed = [
+            child["error"] for child in pending.children if child and "error" in child and child != _LEFT
+        ]
         value = values[0] if self.is_call else values
+        if self.join == "any":
+            won = [child["value"] for child in pending.children if child and "value" in child]
+            value = won[0] if won else None
+            failed = [] if won else failed
         if not failed:
             run.complete(visit, value, "joined")
             return
@@ -295,6 +326,7 @@ def at_work(pending: Pending) -> int:
     return sum(1 for child in pending.children if child is not None and "run" in child)
 
 
+_LEFT: dict[str, Json] = {"error": {"code": "cancelled", "message": "the step ended before this child did"}}
 _ERROR_KEYS = ("code", "message", "step_id", "hint")
 
 

@@ -230,6 +230,12 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot = run.snapshot
     snapshot.configuration = configuration
     snapshot.status = next((name for name in configuration if name in ENDED), "running")
+    if snapshot.caught:
+        # A parallel step that one branch has won needs the failures of the others no longer.
+        joined = run.structure.joined
+        snapshot.caught = {
+            join: errors for join, errors in snapshot.caught.items() if joined[join].id in configuration
+        }
     run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
         ask_if_used_up(run)

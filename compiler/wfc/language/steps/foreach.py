@@ -4,7 +4,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language import types
-from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
+from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ITEMS, JOIN, OPTIONAL_TEXT, WORD
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
@@ -19,8 +19,11 @@ class Foreach(Keeping, Waiting, Retried):
     Without `agent` the main agent executes them; `@task` gives each to a sub-agent that follows the task's steps;
     `@name` gives the whole task to the named agent as one brief. The result is the list of the return values, in the
     order of the items. If a child fails, the others still run to their end, and then the step fails; with
-    `on_error: continue` the list has `{error: {code, message, step_id}}` in its place. A task with one input gets the
-    item as that input; an item that is an object fills inputs by name; `with` sets inputs explicitly.
+    `on_error: continue` the list has `{error: {code, message, step_id}}` in its place. With `join: fail_fast` the
+    first failure cancels the others. With `join: any` the first child that succeeds ends the step, the others are
+    cancelled, and the result is its return value; with `sequential: true` that tries one item after the other.
+    A task with one input gets the item as that input; an item that is an object fills inputs by name; `with` sets
+    inputs explicitly.
 
     ```yaml
     - id: audit
@@ -46,6 +49,7 @@ class Foreach(Keeping, Waiting, Retried):
     agent = Field(OPTIONAL_TEXT, "`@task` or `@<name>`; by default the main agent.")
     sequential = Field(BOOLEAN, "Whether to run the children one at a time, in order.", default=False)
     max_parallel = Field(COUNT, "The maximum number of children at the same time.", example=4)
+    join = Field(JOIN, "When the step ends: `all`, `fail_fast` or `any`.", default="all")
     model = Field(WORD, "The model of the children, as [tool.wfc.agents] names it; for `wfc run --agent`.")
     tools = Field(
         AGENT_TOOLS, "The tools that the children's agents get, with `wfc run --agent`.", example=["read"]
@@ -58,7 +62,7 @@ class Foreach(Keeping, Waiting, Retried):
         return self.agent.text if self.agent and self.agent.node.value is not None else None
 
     def result_type(self) -> Type:
-        return types.LIST
+        return types.ANY if self.setting("join") == "any" else types.LIST
 
     def child(self) -> Child:
         return self._child
@@ -92,6 +96,7 @@ class Foreach(Keeping, Waiting, Retried):
             "sequential": self.setting("sequential") or None,
             "max_parallel": self.setting("max_parallel"),
             "max_items": self.setting("max_items"),
+            "join": join if (join := self.setting("join")) != "all" else None,
             "deadline": self.setting("deadline"),
             "model": self.model.text if self.model else None,
             "tools": [tool.text for tool in self.tools] if self.tools is not None else None,

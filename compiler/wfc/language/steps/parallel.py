@@ -3,18 +3,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from wfc.language.fields import BRANCHES
+from wfc.language.fields import BRANCHES, JOIN
 from wfc.language.shape import Field
-from wfc.language.steps.base import Step
+from wfc.language.steps.base import Fallible, Recovery, Step
 from wfc.language.steps.protocol import ChartBuilder
 from wfc.language.values import Word
 
 
-class Parallel(Step):
+class Parallel(Fallible):
     """Run a fixed set of branches in parallel.
 
     The step ends when every branch has ended. Branches share the state but must not write the same field. The agent
-    gets the pending actions of all branches at once.
+    gets the pending actions of all branches at once. If a branch fails, the step fails at once and the others are
+    cancelled (`join: fail_fast`); with `join: all` the others end first; with `join: any` the first branch that
+    succeeds ends the step, the others are cancelled, and it fails only if all of them fail.
 
     ```yaml
     - id: checks
@@ -31,6 +33,8 @@ class Parallel(Step):
     label = "a parallel step"
 
     branches = Field(BRANCHES, "The branches: a name and a list of steps for each.", required=True)
+
+    join = Field(JOIN, "When the step ends: `fail_fast`, `all` or `any`.", default="fail_fast")
 
     after: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Branches that begin later, each with those that must have ended. Dialects with dependencies set it."""
@@ -49,6 +53,12 @@ class Parallel(Step):
         return self.branches or {}
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
-        regions = chart.branches(self, self.concurrent(), self.after)
+        join = self.setting("join")
+        regions = chart.branches(self, self.concurrent(), self.after, after if join == "any" else "")
         name = chart.state(self, regions=regions)
-        chart.edge(name, after, f"done_state_{name}")
+        # Without a handler, a failure that ends the step at once ends the run, and needs no state of its own.
+        handler = self.on_error
+        handles = isinstance(handler, Recovery) or (handler is not None and handler.text != "fail")
+        is_plain = join == "fail_fast" and not handles
+        then = after if is_plain else chart.join(self, regions, after, join == "fail_fast")
+        chart.edge(name, then if join != "fail_fast" else after, f"done_state_{name}")

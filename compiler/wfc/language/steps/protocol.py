@@ -117,9 +117,18 @@ class ChartBuilder(Protocol):
         ...
 
     def branches(
-        self, step: Step, branches: Mapping[str, list[Step]], after: Mapping[str, tuple[str, ...]]
+        self,
+        step: Step,
+        branches: Mapping[str, list[Step]],
+        after: Mapping[str, tuple[str, ...]],
+        winner: str = "",
     ) -> tuple[Region, ...]:
-        """Regions that run concurrently. A branch in `after` begins when those listed for it have ended."""
+        """Regions that run concurrently. A branch in `after` begins when those listed for it have ended. With
+        `winner`, the first branch to end continues there, and the others are left."""
+        ...
+
+    def join(self, step: Step, regions: tuple[Region, ...], after: str, at_once: bool) -> str:
+        """Add the state that fails the step if branches failed, with the edges that lead to it, and return its id."""
         ...
 
     # -- states and edges

@@ -1,0 +1,200 @@
+"""`join` on foreach and parallel: when the step ends, and what happens to the others. On both engines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.runtime.support import OK, Box, Reply, children, step_ids, steps
+
+TASK = """
+tasks:
+  audit:
+    inputs: {module: {type: string, required: true}}
+    steps:
+      - {id: look, type: shell, command: "cat {{ inputs.module | shquote }}", fails_on_exit: true, output_to: seen}
+      - {id: tell, type: return, value: "{{ item }}"}
+"""
+
+
+def foreach(more: str, items: str = "[m1, m2, m3]") -> str:
+    return (
+        steps(
+            f"{{id: each, type: foreach, items: {items}, task: audit, output_to: out, {more}}}",
+            "{id: end, type: return, needs_state: [out], value: '{{ state.out | default(none) }}'}",
+        )
+        + TASK
+    )
+
+
+def look(box: Box, child: str, code: int = 0) -> Reply:
+    return box.service.submit(child, "look", {**OK, "exit_code": code})
+
+
+def test_fail_fast_cancels_the_other_children_and_queued_ones_never_start(box: Box) -> None:
+    reply = box.compile(foreach("join: fail_fast, max_parallel: 2")).service.start("w")
+    one, two = children(reply)
+    look(box, two, 1)
+    service = box.restart()
+    after = service.status(reply["workflow_id"])
+    assert after["status"] == "failed"
+    assert "1 of 3 children failed: the command failed with exit code 1" in after["error"]["message"]
+    assert service.status(one)["status"] == "cancelled"
+    # A retry starts the failed child and those that did not end.
+    again = service.retry(reply["workflow_id"])
+    assert len(children(again)) == 2
+    for _ in range(3):
+        for child in children(service.status(reply["workflow_id"]))[:1]:
+            service.submit(child, next(iter(step_ids(service.next_step(child)))), OK)
+    assert service.status(reply["workflow_id"])["result"] == ["m1", "m2", "m3"]
+
+
+def test_any_ends_with_the_first_success_and_cancels_the_others(box: Box) -> None:
+    reply = box.compile(foreach("join: any")).service.start("w")
+    one, two, three = children(reply)
+    look(box, one, 1)
+    assert box.service.status(reply["workflow_id"])["status"] == "pending_action"
+    look(box, three)
+    service = box.restart()
+    assert service.status(reply["workflow_id"])["result"] == "m3"
+    assert service.status(two)["status"] == "cancelled"
+
+
+def test_any_fails_if_all_fail_and_in_turn_it_tries_one_after_the_other(box: Box) -> None:
+    reply = box.compile(foreach("join: any, sequential: true, on_error: continue")).service.start("w")
+    for _ in range(3):
+        (child,) = children(box.service.status(reply["workflow_id"]))
+        look(box, child, 2)
+    assert box.service.status(reply["workflow_id"])["result"] is None
+
+
+def test_any_of_no_items_fails(file_box: Box) -> None:
+    reply = file_box.compile(foreach("join: any", "[]")).service.start("w")
+    assert "`items` is empty" in reply["error"]["message"]
+
+
+def parallel(more: str, last: str = "{id: end, type: return, value: done}") -> str:
+    return (
+        steps(
+            f"""id: both
+    type: parallel
+    {more}
+    branches:
+      left:
+        - {{id: one, type: shell, command: 'true', fails_on_exit: true, output_to: a}}
+        - {{id: more, type: foreach, items: [x], task: audit}}
+      right: [{{id: two, type: shell, command: 'true', fails_on_exit: true, output_to: b}}]
+""",
+            last,
+            "{id: rescue, type: return, value: rescued}",
+        )
+        + TASK
+    )
+
+
+BAD = {**OK, "exit_code": 1}
+
+
+def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None:
+    run = box.compile(parallel("join: all")).service.start("w")["workflow_id"]
+    reply = box.service.submit(run, "two", BAD)
+    assert step_ids(reply) == ["one"]
+    box.service.submit(run, "one", OK)
+    (child,) = children(box.service.status(run))
+    look(box, child)
+    after = box.restart().status(run)
+    assert after["error"]["step_id"] == "both"
+    assert after["error"]["message"].startswith("1 of 2 branches failed: two: the command failed")
+    # A retry begins the step again.
+    assert sorted(step_ids(box.service.retry(run))) == ["one@2", "two@2"]
+    box.service.submit(run, "two@2", OK)
+    box.service.submit(run, "one@2", OK)
+    look(box, children(box.service.status(run))[0])
+    assert box.service.status(run)["result"] == "done"
+
+
+def test_any_leaves_the_other_branches_and_cancels_their_children(box: Box) -> None:
+    run = box.compile(parallel("join: any")).service.start("w")["workflow_id"]
+    box.service.submit(run, "one", OK)
+    shown = box.service.status(run)
+    (child,) = [
+        one["workflow_id"] for action in shown["actions"] for one in action["parameters"].get("children", ())
+    ]
+    assert box.service.submit(run, "two", OK)["result"] == "done"
+    assert box.restart().status(child)["status"] == "cancelled"
+
+
+def test_any_fails_only_if_every_branch_fails(box: Box) -> None:
+    run = box.compile(parallel("join: any")).service.start("w")["workflow_id"]
+    box.service.submit(run, "one", BAD)
+    reply = box.restart().submit(run, "two", BAD)
+    assert reply["error"]["message"].startswith("2 of 2 branches failed: one: ")
+
+
+@pytest.mark.parametrize("handler", ["continue", "{goto: rescue}", "defer"])
+def test_a_handler_of_the_step_sees_the_first_failure_at_once(file_box: Box, handler: str) -> None:
+    run = file_box.compile(parallel(f"on_error: {handler}")).service.start("w")["workflow_id"]
+    reply = file_box.service.submit(run, "two", BAD)
+    expected = {"continue": "done", "{goto: rescue}": "rescued"}
+    assert reply.get("result") == expected.get(handler)
+    assert handler != "defer" or reply["error"]["step_id"] == "both"
+
+
+def test_inner_steps_fail_the_step_that_is_nearest_around_them(file_box: Box) -> None:
+    text = steps(
+        """id: outer
+    type: parallel
+    join: all
+    on_error: continue
+    branches:
+      a:
+        - id: inner
+          type: parallel
+          join: all
+          branches:
+            c: [{id: one, type: shell, command: 'true', fails_on_exit: true}]
+            d: [{id: two, type: shell, command: 'true', fails_on_exit: true}]
+        - {id: never, type: shell, command: 'true'}
+      b:
+        - id: plain
+          type: parallel
+          branches:
+            e: [{id: three, type: shell, command: 'true', fails_on_exit: true}]
+            f: [{id: four, type: shell, command: 'true'}]
+""",
+        "{id: end, type: return, value: done}",
+    )
+    run = file_box.compile(text).service.start("w")["workflow_id"]
+    file_box.service.submit(run, "one", BAD)
+    # The plain step inside fails at once, and leads to the end of its branch.
+    assert step_ids(file_box.service.submit(run, "three", BAD)) == ["two"]
+    reply = file_box.service.submit(run, "two", OK)
+    assert reply["result"] == "done"
+    notes = [one for one in file_box.service.history(run)["events"] if "2 of 2 branches" in json.dumps(one)]
+    assert notes
+
+
+def test_the_failures_of_an_earlier_turn_do_not_count(file_box: Box) -> None:
+    text = steps(
+        """id: turns
+    type: while
+    if: "{{ state.n < 2 }}"
+    needs_state: [n]
+    max_iterations: 3
+    steps:
+      - id: both
+        type: parallel
+        join: any
+        branches:
+          left: [{id: one, type: shell, command: 'true', fails_on_exit: true}]
+          right: [{id: two, type: shell, command: 'true', fails_on_exit: true}]
+      - {id: count, type: set_state, needs_state: [n], updates: {n: "{{ state.n + 1 }}"}}
+"""
+    ).replace("steps:", "initial_state: {n: 0}\nsteps:", 1)
+    run = file_box.compile(text).service.start("w")["workflow_id"]
+    file_box.service.submit(run, "one", BAD)
+    file_box.service.submit(run, "two", OK)
+    file_box.service.submit(run, "two@2", BAD)
+    reply = file_box.service.submit(run, "one@2", BAD)
+    assert reply["error"]["message"].startswith("2 of 2 branches failed: two@2: ")
