@@ -26,6 +26,7 @@ from wfc.dialects.blocks.file import (
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.language.ast import Task, Workflow
+from wfc.language.derived import Derivation
 from wfc.language.reference import StepPage, fields_of, step_page
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
@@ -58,7 +59,8 @@ def _language() -> Iterator[str]:
     yield "A workflow is one YAML file. `wfc explain <step type>` prints the same pages in a terminal."
     yield from ("", "## The file", "")
     yield from _fields_of(Workflow)
-    for title, shape in (("Inputs", InputDecl), ("Validation", Validation), ("Tasks", Task)):
+    parts = ("Inputs", InputDecl), ("Validation", Validation), ("Derived fields", Derivation), ("Tasks", Task)
+    for title, shape in parts:
         yield from ("", f"### {title}", "", _doc(shape), "")
         yield from _fields_of(shape)
     yield from ("", "## Steps", "")

@@ -32,6 +32,14 @@ class Ref:
     name: str
 
 
+@struct(frozen=True)
+class Make:
+    """A value class of the runtime, with its arguments."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
 @struct
 class Effect:
     """The work of a state when it is entered: an effect class of the runtime, with its arguments."""
@@ -146,6 +154,10 @@ class Chart:
     """What a run may spend."""
     caught: dict[str, str] = field(default_factory=dict)
     """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
+    at_start: dict[str, Any] = field(default_factory=dict)
+    """Fields that are computed once, at the start."""
+    derived: dict[str, Make] = field(default_factory=dict)
+    """Fields that are computed whenever one that they read changes, in the order of their dependencies."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -193,6 +205,8 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
         for info in chart.fields:
             start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
             lines.append(f"  field {info.name}: {info.type}{start}")
+        lines += [f"  at start {name} = {_dump_value(value)}" for name, value in chart.at_start.items()]
+        lines += [f"  derived {name} = {_dump_value(one)}" for name, one in chart.derived.items()]
         lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]
         lines += [f"  caught {name} by {join}" for name, join in chart.caught.items()]
@@ -238,7 +252,15 @@ def _dump_guard(guard: Guard | None) -> str:
 
 
 def _dump_value(value: Any) -> str:
-    return value.name if isinstance(value, Ref) else json.dumps(value, ensure_ascii=False, default=str)
+    match value:
+        case Ref():
+            return value.name
+        case Make():
+            parts = (f"{key}={_dump_value(one)}" for key, one in value.arguments.items())
+            return f"{value.name}({', '.join(parts)})"
+        case tuple():
+            return f"({', '.join(map(_dump_value, value))})"
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 # The order of steps in a language where dependencies give it. The charts have it too; pictures show it as written.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.emit.printer import WIDTH, Call, Tuple, docstring, print_assignment, print_class, print_value, width
-from wfc.ir import Chart, Edge, Effect, Guard, Ref, Region, State
+from wfc.ir import Chart, Edge, Effect, Guard, Make, Ref, Region, State
 
 _ENDINGS = """\
     completed = State("completed", final=True)
@@ -46,6 +46,10 @@ class ChartWriter:
         initial = {field.name: field.default for field in self.chart.fields if field.initial}
         if initial:
             lines.append(print_assignment("initial", initial, 1))
+        if self.chart.at_start:
+            lines.append(print_assignment("at_start", self.chart.at_start, 1))
+        if self.chart.derived:
+            lines.append(print_assignment("derived", self._plain(self.chart.derived), 1))
         if self.chart.secrets:
             lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
         if self.chart.facts:
@@ -142,6 +146,7 @@ class ChartWriter:
         self.runtime.add(effect.name)
         arguments = {key: value for key, value in effect.arguments.items() if value is not None}
         self.contract |= {value.name for value in arguments.values() if isinstance(value, Ref)}
+        arguments = {key: self._plain(value) for key, value in arguments.items()}
         if effect.reads:
             arguments["reads"] = Tuple(effect.reads)
         if effect.writes:
@@ -150,6 +155,18 @@ class ChartWriter:
             self.runtime.add("Retry")
             arguments["retry"] = Call("Retry", (), effect.retry)
         return Call(effect.name, (), arguments)
+
+    def _plain(self, value: Any) -> Any:
+        """A value as the printer takes it. Value classes of the runtime are imported."""
+        match value:
+            case Make():
+                self.runtime.add(value.name)
+                return Call(value.name, (), {key: self._plain(one) for key, one in value.arguments.items()})
+            case tuple():
+                return Tuple(tuple(map(self._plain, value)))
+            case dict():
+                return {key: self._plain(one) for key, one in value.items()}
+        return value
 
 
 def _state(state: State, region: Region, indent: int) -> list[str]:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.caching import cached_property
+from wfc.language.derived import Computed, Derivation, StartValue
 from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
 from wfc.language.shape import BUDGET, Field, InputDecl, Shape
 from wfc.language.steps.base import Step
 from wfc.yaml import Mapping as MappingNode
+from wfc_runtime.digraph import reachable
 
 _INPUTS = MapOf(
     Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
@@ -21,10 +23,29 @@ _INPUTS = MapOf(
 class Scope(Shape):
     """A list of steps with its own inputs and state."""
 
+    def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
+        super().__init__(node, values)
+        for name, derivation in (self.derived or {}).items():
+            derivation.named(name, node.get("derived"))
+
     inputs = Field(_INPUTS, "The inputs of a run, by name.")
     initial_state = Field(
         MapOf(ANYTHING, "a mapping of field to value", key=NAME),
         "State fields and their initial values.",
+    )
+    start_values = Field(
+        MapOf(ANYTHING, "a mapping of field to value", key=NAME),
+        "State fields that are computed once, when a run starts: expressions over the inputs.",
+        example={"report": "{{ inputs.service }}-report.md"},
+    )
+    derived = Field(
+        MapOf(
+            Nested(lambda: Derivation, "a derived field (a mapping with `value`)"),
+            "a mapping of field to derivation",
+            key=NAME,
+        ),
+        "State fields that are computed from others whenever these change.",
+        example={"total": {"value": "{{ state.results | length }}"}},
     )
     steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
 
@@ -40,6 +61,22 @@ class Scope(Shape):
     @cached_property
     def initial(self) -> dict[str, Any]:
         return {name: tree.data for name, tree in (self.initial_state or {}).items()}
+
+    @property
+    def derivations(self) -> list[Derivation]:
+        return list((self.derived or {}).values())
+
+    @cached_property
+    def sources(self) -> dict[str, set[str]]:
+        """For each derived field, all fields that it is computed from, directly or through other derived fields."""
+        graph = {one.field: one.reads for one in self.derivations}
+        return {name: reachable(reads, graph) for name, reads in graph.items()}
+
+    @cached_property
+    def computed(self) -> list[Computed]:
+        """The fields that the scope computes by itself, as steps without a place in the flow."""
+        starts = [StartValue(self.node, name, tree) for name, tree in (self.start_values or {}).items()]
+        return [*starts, *self.derivations]
 
     @property
     def block(self) -> list[Step]:

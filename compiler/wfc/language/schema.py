@@ -10,6 +10,7 @@ from inspect import cleandoc
 from typing import Any
 
 from wfc.language.ast import Task, Workflow
+from wfc.language.derived import Derivation
 from wfc.language.shape import Budget, Field, InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry, Step
@@ -20,7 +21,10 @@ Schema = dict[str, Any]
 
 def steps_schema() -> Schema:
     """The schema of a file in the steps language."""
-    nested: tuple[type[Shape], ...] = (Task, InputDecl, Validation, Retry, Recovery, Budget, FileOutput)
+    nested: tuple[type[Shape], ...] = (
+        *(Task, InputDecl, Validation, Derivation),
+        *(Retry, Recovery, Budget, FileOutput),
+    )
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "wfc workflow (steps)",

@@ -140,6 +140,12 @@ def template_sites(workflow: Workflow) -> list[Site]:
     found: list[Site] = []
     for scope in workflow.scopes:
         base = NamesInScope(_roots(scope, run_by))
+        for computed in scope.computed:
+            found += [
+                Site(scope, computed, text, NamesInScope(computed.roots(text)))
+                for text in computed.texts()
+                if not text.template.is_literal
+            ]
         for step in scope.walk():
             found += [
                 Site(scope, step, text, names)

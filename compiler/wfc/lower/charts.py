@@ -6,10 +6,12 @@ A file with errors is lowered too: control-flow checks run on the IR.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from wfc.ir import FINISHED, Chart, FieldInfo, Module
+from wfc.ir import FINISHED, Chart, FieldInfo, Make, Module
 from wfc.language import types
 from wfc.language.ast import Scope, Task, Workflow, walk
+from wfc.language.derived import Derivation
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Keeping, Step
 from wfc.language.types import Type
@@ -18,6 +20,7 @@ from wfc.lower.lowering import Lowering
 from wfc.lower.names import machine_name
 from wfc.lower.schedule import Needs, scheduled
 from wfc.template import Read
+from wfc_runtime.digraph import components
 
 # Secret state fields: those that are marked, and those computed from a secret.
 
@@ -31,7 +34,7 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
             found.update(dict.fromkeys(step.writes()))
     if not inputs and not found:
         return ()
-    updates = [update for step in scope.walk() for update in _updates(step)]
+    updates = [update for step in (*scope.walk(), *scope.computed) for update in _updates(step)]
     # A fixpoint: in a loop, a field may be computed from one that a later step computes.
     while new := [name for name, texts in updates if name not in found and _reads(texts, inputs, found)]:
         found.update(dict.fromkeys(new))
@@ -42,6 +45,9 @@ def _updates(step: Step) -> Iterator[tuple[str, list[Text]]]:
     """The fields that a step computes, each with the templates that it is computed from."""
     computed = step.assigns()
     if computed is None:
+        return
+    if not step.is_step:
+        yield step.name, list(step.texts())
         return
     yield from ((name, tree.texts) for name, tree in computed.items())
     output = step.values.get("output_to")
@@ -111,7 +117,33 @@ def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs |
         },
         budget.limits() if (budget := scope.values.get("budget")) else {},
         lowering.caught,
+        at_start={name: tree.data for name, tree in (scope.start_values or {}).items()},
+        derived={one.field: _derive(one, scope) for one in in_dependency_order(scope)},
     )
+
+
+# Derived fields.
+
+
+def in_dependency_order(scope: Scope) -> list[Derivation]:
+    """The derived fields, each after those that it reads; in source order where there is a choice, or a cycle."""
+    known = {one.field: one for one in scope.derivations}
+    graph = {name: [read for read in one.reads if read in known] for name, one in known.items()}
+    return [known[name] for component in components(known, graph) for name in component]
+
+
+def _derive(one: Derivation, scope: Scope) -> Make:
+    own = {word.field for word in scope.derivations}
+    whole = [info.name for info in state_fields(scope) if info.name not in own] if one.reads_all else []
+    arguments: dict[str, Any] = {
+        "value": one.value.data if one.value else None,
+        "source": one.from_.data if one.from_ else None,
+        "reads": tuple(dict.fromkeys([*one.reads, *whole])),
+        "on_error": None if one.setting("on_error") == "use_fallback" else one.setting("on_error"),
+        "fallback": one.fallback.data if one.fallback else None,
+        "check": one.check.data if one.check else None,
+    }
+    return Make("Derive", {name: value for name, value in arguments.items() if value not in (None, ())})
 
 
 def state_fields(scope: Scope) -> list[FieldInfo]:
@@ -121,6 +153,8 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
     for step in scope.walk():
         for field, (_, kind) in step.writes().items():
             found.setdefault(field, []).append(kind)
+    for one in scope.computed:
+        found.setdefault(one.field, []).append(types.ANY)
     return [
         FieldInfo(field, merged(kinds), field in initial, initial.get(field))
         for field, kinds in found.items()

@@ -20,9 +20,9 @@ def _words(text: str) -> frozenset[str]:
 
 MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener added addressed
-    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to budget
+    allow_event_without_transition allowed_events at_start atomic_configuration_update bind_events_to budget
     cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value deferred
-    enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
+    derived enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
     initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send simulate
     start_configuration_values start_values state_field states states_map steps validate_disconnected_states
     validate_final_reachability validate_trap_states view
@@ -49,7 +49,7 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 
 CLASS_NAMES = _words("""
     Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult CreateWorktreeResult
-    Delay DelegateResult EditFileResult Fail FailedChild Field Fields InfoAnswer Inputs Literal Machine
+    Delay DelegateResult Derive EditFileResult Fail FailedChild Field Fields InfoAnswer Inputs Literal Machine
     MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Retry
     Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs
     WorkflowObject WorkflowState WriteJsonStateResult

@@ -83,8 +83,11 @@ class Index:
     def _add_scope(self, scope: Scope, file: SourceFile) -> None:
         for entry in _entries(scope.node, "inputs"):
             self._define("input", scope, entry.key.text, entry.key.span)
-        for entry in _entries(scope.node, "initial_state"):
-            self._define("field", scope, entry.key.text, entry.key.span)
+        for given in ("initial_state", "start_values", "derived"):
+            for entry in _entries(scope.node, given):
+                self._define("field", scope, entry.key.text, entry.key.span)
+        for one in scope.computed:
+            self._add_step(scope, one, file)
         for step in scope.walk():
             self._add_step(scope, step, file)
 

@@ -91,7 +91,8 @@ def _branches(step: Step) -> Iterator[Named]:
 
 
 def _state_fields(scope: Scope) -> Iterator[Named]:
-    yield from _keys(scope.node.get("initial_state"))
+    for given in ("initial_state", "start_values", "derived"):
+        yield from _keys(scope.node.get(given))
     for step in scope.walk():
         yield from ((name, span) for name, (span, _) in step.writes().items())
 

@@ -82,7 +82,8 @@ def _too_many_steps(file: SourceFile) -> Iterator[Finding]:
 
 
 def _too_many_fields(scope: Scope, limit: int) -> Iterator[Finding]:
-    fields = {*(scope.initial_state or ()), *(name for step in scope.walk() for name in step.writes())}
+    fields = {*(scope.initial_state or ()), *(one.field for one in scope.computed)}
+    fields |= {name for step in scope.walk() for name in step.writes()}
     count = len(scope.declared_inputs) + len(fields)
     if count > limit:
         yield Finding(

@@ -82,7 +82,7 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
     meant = Nearest(declared)
     everything = set(declared)
     found: set[str] = set()
-    for read in (read for step in scope.walk() for read in _reads(step)):
+    for read in (read for step in (*scope.computed, *scope.walk()) for read in _reads(step)):
         first = read.path[0] if read.path else None
         name = first.name if first and not first.called else None
         if read.root == "item" and not isinstance(scope, Task):

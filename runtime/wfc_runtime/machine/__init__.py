@@ -4,6 +4,7 @@ from pydantic import Field
 from statemachine import State
 
 from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
+from wfc_runtime.machine.derive import Derive
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Fail, Join, Retry, Return
 from wfc_runtime.machine.inputs import lenient, one_of, unchecked, with_keys
 from wfc_runtime.machine.interpreter import at_most, ended, faultless, ok, otherwise, when
@@ -15,6 +16,7 @@ __all__ = [
     "Assign",
     "Begin",
     "Delay",
+    "Derive",
     "Effect",
     "Fail",
     "Field",

@@ -14,6 +14,7 @@ from statemachine.callbacks import CallbackPriority
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.budget import Steps
+from wfc_runtime.machine.derive import Derive
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.machine.interpreter import ok
 from wfc_runtime.machine.run import Run
@@ -121,6 +122,10 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     inputs: ClassVar[type[WorkflowInputs]]
     fields: ClassVar[type[WorkflowState]]
     initial: ClassVar[Mapping[str, Json]] = {}
+    at_start: ClassVar[Mapping[str, Json]] = {}
+    """Fields that are computed once, when a run starts: expressions over the inputs."""
+    derived: ClassVar[Mapping[str, Derive]] = {}
+    """Fields that are computed from others whenever these change, in the order of their dependencies."""
     secrets: ClassVar[tuple[str, ...]] = ()
     """Fields whose values are redacted wherever a run is shown."""
     facts: ClassVar[Mapping[str, Json]] = {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from statemachine import State
 
 from wfc_runtime.errors import SnapshotError
+from wfc_runtime.machine.derive import Derivations
 from wfc_runtime.machine.effects import Fail
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ class Structure:
         self.deferred = frozenset(machine.deferred)
         self.fails_by_intent = any(isinstance(effect, Fail) for effect in machine.steps.values())
         self.caught = machine.caught
+        self.derived = Derivations(machine.derived)
+        self.at_start = machine.at_start
         self.nodes: dict[str, Node] = {}
         # The library lists states in document order, a parent before its children, so a parent is in the table
         # already.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
+from wfc_runtime.machine.derive import derive_all, is_same, settle
 from wfc_runtime.machine.effects import Ask, Return
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
@@ -84,12 +85,27 @@ class Run:
                 StepError("moves", f"more than {self.limits.moves:,} steps without an answer in between"),
             )
             return
+        if self.snapshot.starting and not self._begin(state):
+            return
         effect = self.structure.steps.get(state)
         if effect is not None:
             try:
                 effect.enter(self, state)
             except StepError as error:
                 self.fail(state, error)
+
+    def _begin(self, state: str) -> bool:
+        """Compute what a run computes at its start. If that fails, the run does: no handler of a step applies."""
+        try:
+            if self.structure.at_start:
+                self._put_fields(self.evaluate(dict(self.structure.at_start), ()))
+            derive_all(self)
+        except StepError as error:
+            self._failed.add(state)
+            self._end(state, error)
+            return False
+        self.snapshot.starting = False
+        return True
 
     def left(self, state: str) -> None:
         if self.structure.nodes[state].is_gate:
@@ -128,7 +144,7 @@ class Run:
         if not self.may_leave(state):
             return False
         try:
-            holds = self._condition(condition)
+            holds = self.is_true(condition.text, condition.reads)
             if holds and condition.most is not None:
                 self._count_turn(state, condition.most)
         except StepError as error:
@@ -317,10 +333,11 @@ class Run:
         except ExpressionError as error:
             raise self._step_failed(error, context) from None
 
-    def _condition(self, condition: Condition) -> bool:
+    def is_true(self, text: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None) -> bool:
+        """Whether an expression is true, as a condition."""
         try:
-            context = self._context(condition.reads, None)
-            return evaluate_condition(condition.text, context, **self._means(condition.reads))
+            context = self._context(reads, names)
+            return evaluate_condition(text, context, **self._means(reads))
         except ExpressionError as error:
             raise self._step_failed(error, context) from None
 
@@ -371,7 +388,25 @@ class Run:
             self.write({effect.writes: result})
 
     def write(self, values: dict[str, Json]) -> None:
-        """Write all fields or, if the state would grow too large, none."""
+        """Write all fields, and compute what is derived from them. If either is not possible, nothing is written."""
+        if not self.structure.derived:
+            self._put_fields(values)
+            return
+        snapshot, outcome = self.snapshot, self.outcome
+        state, sizes = snapshot.state, (snapshot.size, snapshot.derived_size)
+        written, computed = dict(outcome.written), len(outcome.derived)
+        self._put_fields(values)
+        try:
+            settle(
+                self, [name for name in values if name not in state or not is_same(state[name], values[name])]
+            )
+        except StepError:
+            snapshot.state, (snapshot.size, snapshot.derived_size) = state, sizes
+            outcome.written = written
+            del outcome.derived[computed:]
+            raise
+
+    def _put_fields(self, values: dict[str, Json]) -> None:
         secrets = [name for name in values if name in self.structure.secrets]
         if secrets:
             self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
@@ -386,10 +421,11 @@ class Run:
             size += -size_of(state[name]) if name in state else size_of(name) + 1
         # JSON has a comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
-        if size > self.state_bytes:
+        own = size - self.snapshot.derived_size
+        if own > self.state_bytes:
             raise StepError(
                 "state_size",
-                f"the state would be {size:,} bytes; the limit is {self.state_bytes:,}",
+                f"the state would be {own:,} bytes; the limit is {self.state_bytes:,}",
                 "Keep large values in files and their paths in the state.",
             )
         self.snapshot.state = written

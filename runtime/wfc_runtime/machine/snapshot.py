@@ -174,6 +174,10 @@ class Snapshot:
     """Only in a run that has ended and can be retried."""
     answered: list[str] = field(default_factory=list)
     """If the workflow can fail by intent: the states that were answered, each once, the last one last."""
+    derived_size: int = 0
+    """The part of `size` that is derived fields, which have a limit of their own."""
+    starting: bool = False
+    """Whether the values that a run computes at its start are still missing."""
 
     @property
     def mask(self) -> Mask:
@@ -247,6 +251,8 @@ class Snapshot:
             self.caught,
             self.kept,
             self.answered,
+            self.derived_size,
+            self.starting,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -310,4 +316,6 @@ _SNAPSHOT_FIELDS = (
     "budget",
     "answered",
     "caught",
+    "derived_size",
+    "starting",
 )

@@ -116,6 +116,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         # A deep copy: the initial values belong to the class.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
         snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        snapshot.starting = bool(structure.derived or structure.at_start)
         # Before anything is evaluated: an error of the first step may already quote a secret.
         snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
         run = Run(structure, snapshot, event, limits)

@@ -149,6 +149,10 @@ class Limits:
     """The result of an action that the server executed, such as files written by a command: no message contains it."""
     served_state_bytes: int = 64 * 1024 * 1024
     """The state of a run with such results."""
+    derived_bytes: int = 1024 * 1024
+    """The value of one derived field."""
+    all_derived_bytes: int = 4 * 1024 * 1024
+    """All derived fields of a run together, which do not count as state."""
     nesting: int = 100
     """Nested lists and objects in an untrusted value."""
     pending_actions: int = 50

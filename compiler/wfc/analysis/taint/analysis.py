@@ -165,7 +165,7 @@ class FileTaint:
         self.language = file.language
         self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}
         self._homes: dict[Step, ScopeTypes] = {
-            step: found for found in types.scopes for step in found.scope.walk()
+            step: found for found in types.scopes for step in (*found.scope.computed, *found.scope.walk())
         }
         self.tasks = {scope.task_name: scope for scope in self.scopes if isinstance(scope, Task)}
         self._places: dict[Step, dict[Scalar, Place]] = {}

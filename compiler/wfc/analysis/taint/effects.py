@@ -15,6 +15,7 @@ from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, joined, l
 from wfc.analysis.types.workflow import ScopeTypes
 from wfc.language import types
 from wfc.language.ast import Scope, Task
+from wfc.language.derived import Computed
 from wfc.language.dialect import Language
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Answered, Step
@@ -123,6 +124,9 @@ class File(Protocol):
 
 def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
     """The variables that a step writes, each with the taint of what it writes there."""
+    if isinstance(step, Computed):
+        yield from _computed(step, file, home)
+        return
     child = step.child()
     if isinstance(step, Answered):
         yield from _answered(step, file, home)
@@ -184,6 +188,18 @@ def _assigned(step: Step, file: File, home: ScopeTypes) -> Outcome:
     output = step.values.get("output_to")
     if output is not None and output.text not in computed:
         yield from _kept(step, home, record(names))
+
+
+def _computed(one: Computed, file: File, home: ScopeTypes) -> Outcome:
+    """A field that the scope computes by itself."""
+    source = one.values.get("from")
+    names = {"input": file.tree(one, source.node, {})} if source is not None else {}
+    way = home.inference.definitions.computed.get(one)
+    for tree in one.assigns().values() if way is not None else ():
+        found = file.tree(one, tree.node, names)
+        if way is not None and not found.is_clean:
+            path = file.language.name_of("state", one.field)
+            yield ("field", home.scope, way.number), found.then(f"`{path}` is computed from it", one.span)
 
 
 def _returned(step: Step, file: File, home: ScopeTypes) -> Outcome:

@@ -27,6 +27,7 @@ from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, p
 from wfc.caching import cached_property
 from wfc.ir import Region
 from wfc.language.ast import Scope
+from wfc.language.derived import Computed
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.language.steps.protocol import PREVIOUS, Child
 from wfc.language.types import ANY, INT, LIST, ListType, Type
@@ -89,6 +90,9 @@ class Definitions:
         self.changes: list[Definition] = []
         """The definitions whose type was refined, in order."""
         self._later: list[int] = []
+        self.computed: dict[Computed, Definition] = {}
+        """The definitions of fields that the scope computes by itself. They hold in the whole run."""
+        self.sources = scope.sources
         written = {step: fields_of(step) for step in scope.walk()}
         self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
         self._by_steps(written)
@@ -107,6 +111,10 @@ class Definitions:
         for field, tree in (scope.initial_state or {}).items():
             kind = literal_type(tree.node, exactly=field in written)
             self._add(Definition(len(self.all), field, span=keys.get(field)), kind)
+        for one in scope.computed:
+            if one.field not in self.by_field:
+                self._add(Definition(len(self.all), one.field, span=one.span), NOTHING)
+                self.computed[one] = self.by_field[one.field][0]
         # An initial_state that can't be read may name any field.
         missing = UNDEFINED if node is None or isinstance(node, Mapping) else ANY
         for field in written:
@@ -205,7 +213,8 @@ class Move:
 class Clauses:
     """The conditions of a scope, one bit each, and one bit per field that says that it is not null."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: dict[str, set[str]]) -> None:
+        self._sources = sources
         self.all: list[Clause | None] = []
         self._conditions = 0
         """The bits that stand for conditions."""
@@ -224,8 +233,9 @@ class Clauses:
             self._bits[key] = 1 << len(self.all)
             self._conditions |= self._bits[key] if clause is not None else 0
             self.all.append(clause)
-            for name in names:
-                self.of_name[name] = self.of_name.get(name, 0) | self._bits[key]
+            # A write ends also what is known about the fields that are derived from the one that is written.
+            for one in {one for name in names for one in (name, *self._sources.get(name, ()))}:
+                self.of_name[one] = self.of_name.get(one, 0) | self._bits[key]
         return self._bits[key]
 
     def known(self, held: Held) -> int:
@@ -253,7 +263,7 @@ class Transfer:
         self._flow = flow
         self._definitions = definitions
         self._texts = texts
-        self.clauses = Clauses()
+        self.clauses = Clauses(definitions.sources)
         self.learned: dict[int, tuple[Clause, ...]] = {}
         """By the identity of the edge: hashing an edge would hash the text of its guard."""
         for edge in flow.edges:

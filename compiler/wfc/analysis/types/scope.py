@@ -15,7 +15,7 @@ from math import inf
 
 from wfc.analysis.control_flow import Flow
 from wfc.analysis.types.builtins import item_of
-from wfc.analysis.types.conditions import Place, StepTexts, texts_of
+from wfc.analysis.types.conditions import Place, StepTexts, names_read, texts_of
 from wfc.analysis.types.constants import Range, values_of
 from wfc.analysis.types.environment import Environment, Kind, Path, Problem, Surroundings
 from wfc.analysis.types.expressions import Inference
@@ -32,6 +32,7 @@ from wfc.analysis.types.lattice import (
 )
 from wfc.analysis.types.reaching import Children, Definitions, StateFlow, child_names
 from wfc.language.ast import Scope
+from wfc.language.derived import Computed
 from wfc.language.fields import TEXT as TEXT_FIELD
 from wfc.language.shape import NUMERIC, InputDecl
 from wfc.language.steps.base import Answered, Step
@@ -173,6 +174,10 @@ class ScopeInference:
 
     def visit(self, step: Step) -> Visit:
         """The types of a step's templates and their problems, with the types that are known so far."""
+        if isinstance(step, Computed):
+            if step not in self._visits or not self.settled:
+                self._visits[step] = self.visit_computed(step)
+            return self._visits[step]
         known = self._visits.get(step)
         if known is not None and (known.final or not self.settled) and not self._is_stale(step, known):
             return known
@@ -192,6 +197,21 @@ class ScopeInference:
             if bindings is not None and bindings.in_order:
                 # Inside one `updates` a bare name is an earlier key.
                 names = {**names, key: stored(type_of_tree(tree.node, self._visit.types))}
+        return self._visit
+
+    def visit_computed(self, one: Computed) -> Visit:
+        """The types of the templates of a field that the scope computes, at any time of a run."""
+        self._visit = Visit(moment=self.definitions.moment)
+        source = one.values.get("from")
+        own = set(source.texts) if isinstance(source, Tree) else set()
+        names: dict[str, Type] = {}
+        # `from` first, since it gives `input` its type, and `value` before `check`, which has it as `output`.
+        for text in sorted(one.texts(), key=lambda text: (text not in own, text is one.values.get("check"))):
+            if isinstance(source, Tree) and text not in own:
+                names = {"input": stored(type_of_tree(source.node, self._visit.types)), "output": ANY}
+            if not text.template.is_literal:
+                place = Place(text, "", names_read(text.template), text is one.values.get("check"))
+                self._infer(place, names)
         return self._visit
 
     def _is_stale(self, step: Step, visit: Visit) -> bool:
@@ -215,6 +235,8 @@ class ScopeInference:
 
     def _environment(self, place: Place, names: Mapping[str, Type]) -> Environment:
         states, node = self.states, place.node
+        if not node:
+            return Environment(self._around, states.overall, names)
         if node not in states.reach:
             # The node is unreachable. Errors in the template itself are reported, but none that depend on a path.
             return Environment(self._around, lambda name: without(states.overall(name), UNDEFINED), names)

@@ -13,14 +13,22 @@ from dataclasses import field
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.analysis.types.builtins import item_of
-from wfc.analysis.types.environment import Problem
+from wfc.analysis.types.environment import Kind, Problem
 from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, plain, stored, without
 from wfc.analysis.types.paths import Paths
-from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
+from wfc.analysis.types.reaching import (
+    Children,
+    Definition,
+    Definitions,
+    StateFlow,
+    child_names,
+    with_failures,
+)
 from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, bounds_of_input, misfits, type_of_tree
 from wfc.caching import cached_per_file, cached_property
 from wfc.ir import Chart, Module
 from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.derived import Computed
 from wfc.language.scopes import runners
 from wfc.language.steps.base import Answered, Step
 from wfc.language.steps.protocol import Child
@@ -49,6 +57,8 @@ def solve(inference: ScopeInference, children: Children) -> None:
     # Twice as many rounds: the second half widens, and each widening may need a round to propagate.
     for number in range(2 * _ROUNDS):
         before = definitions.moment
+        for one, definition in definitions.computed.items():
+            _learn(definitions, definition, _derived(inference, one), give_up=number >= _ROUNDS)
         for step in computing:
             _compute(inference, step, give_up=number >= _ROUNDS)
         if definitions.moment == before:
@@ -93,10 +103,22 @@ def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
     definitions = inference.definitions
     written = _Written(step, inference.visit(step).types)
     for definition in definitions.by_step[step]:
-        before = definitions.types[definition.number]
-        after = join(before, written.into(definition.field))
-        if after != before:
-            definitions.learn(definition, ANY if give_up else after)
+        _learn(definitions, definition, written.into(definition.field), give_up)
+
+
+def _learn(definitions: Definitions, definition: Definition, kind: Type, give_up: bool) -> None:
+    before = definitions.types[definition.number]
+    after = join(before, kind)
+    if after != before:
+        definitions.learn(definition, ANY if give_up else after)
+
+
+def _derived(inference: ScopeInference, one: Computed) -> Type:
+    """The type of a field that the scope computes. That it is null after a failure is not part of it (WF317)."""
+    texts = inference.visit_computed(one).types
+    kinds = [stored(type_of_tree(tree.node, texts)) for tree in one.assigns().values()]
+    fallback = one.values.get("fallback")
+    return join(*kinds, *([of_value(fallback.data)] if fallback is not None else []))
 
 
 class _Written:
@@ -149,6 +171,11 @@ def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
     return Record("", tuple(properties), open=False) if properties else EMPTY_OBJECT
 
 
+_MAY_FAIL = (
+    *(Kind.UNSET, Kind.NULLABLE, Kind.OPTIONAL, Kind.EMPTY),
+    *(Kind.ZERO_DIVISION, Kind.EMPTY_SPLIT, Kind.UNCHECKED_PARSE),
+)
+
 _FROM_PARENT = frozenset({"item", "previous"})
 
 
@@ -175,6 +202,8 @@ class ScopeTypes:
     file: FileTypes
     returns: Type
     problems: list[Located] = field(default_factory=list)
+    risks: dict[Computed, list[Located]] = field(default_factory=dict)
+    """Why the computation of a field may fail at times: a derived field then has its fallback."""
     misfits: list[tuple[Step, Misfit]] = field(default_factory=list)
 
     @property
@@ -203,6 +232,10 @@ class ScopeTypes:
     def collect(self) -> None:
         """Infer every template with the final types, and collect the problems."""
 
+        for one in self.scope.computed:
+            for place, problem in self.inference.visit(one).problems:
+                found = self.risks.setdefault(one, []) if problem.kind in _MAY_FAIL else self.problems
+                found.append(Located(one, place.text, place.node, problem))
         for step in self.scope.walk():
             visit = self.inference.visit(step)
             for place, problem in visit.problems:

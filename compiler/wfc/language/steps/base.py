@@ -158,6 +158,8 @@ class Step(Shape):
     """Its result as security findings describe it: the value, and a sentence in which {} is the step."""
     acts: ClassVar[bool] = False
     """Whether it may change something outside of the run: files, services, what an agent works on."""
+    is_step: ClassVar[bool] = True
+    """Whether it is a step of the flow; a field that a scope computes by itself is none."""
     belongs_to: str | None = None
     """For a step that a dialect has added: the step of the author's that it is part of, or "" if there is none."""
     shape_rules: ClassVar[dict[str, Any]] = {}

@@ -104,7 +104,10 @@ class Loops:
 
     def writes(self, loop: Loop, field: str) -> bool:
         """Whether a field may be written while the loop runs, by the loop or by a parallel branch."""
-        return field in loop.written or field in self._meant or self._beside.writes(loop.step, field)
+        return any(
+            name in loop.written or name in self._meant or self._beside.writes(loop.step, name)
+            for name in (field, *self._scope.sources.get(field, ()))
+        )
 
     # -- while -----------------------------------------------------------------
 

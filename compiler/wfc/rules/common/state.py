@@ -26,7 +26,8 @@ class ScopeNames:
 
     def __init__(self, scope: Scope) -> None:
         steps = list(scope.walk())
-        written = (name for step in steps for name in step.writes())
+        written = [name for step in steps for name in step.writes()]
+        written += [one.field for one in scope.computed]
         self.fields = dict.fromkeys([*(keys_of(scope, "initial_state") or ()), *written])
         self.inputs = dict.fromkeys(keys_of(scope, "inputs") or ())
         self.results: dict[str, str] = {
@@ -66,7 +67,9 @@ class ScopeFields:
         start = scope.node.get("initial_state")
         self.is_complete = start is None or isinstance(start, Mapping)
         """Whether all fields are known; false if `initial_state` can't be read."""
-        for name, span in [*_keys(start), *(found for step in scope.walk() for found in _written(step))]:
+        computed = [*_keys(scope.node.get("start_values")), *_keys(scope.node.get("derived"))]
+        written = (found for step in scope.walk() for found in _written(step))
+        for name, span in [*_keys(start), *computed, *written]:
             self.places.setdefault(name, span)
         self.nearest = Nearest(self.places)
 
@@ -170,7 +173,7 @@ def state_access(file: SourceFile) -> list[StepAccess]:
     causes are left out.
     """
     scopes = [ScopeFields(scope) for scope in file.scopes]
-    steps = [(step, fields) for fields in scopes for step in fields.scope.walk()]
+    steps = [(step, fields) for fields in scopes for step in (*fields.scope.computed, *fields.scope.walk())]
     return [_judge(step, fields, scopes) for step, fields in steps if not isinstance(step, UnknownStep)]
 
 
@@ -190,7 +193,10 @@ def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAc
         access.strangers.append(Stranger(name, listed.get(name, []), reads.get(name, []), owner, meant))
     explained = {*strange, *(stranger.meant for stranger in access.strangers)}
     # WF006 reports a value that is not a list. Until that is fixed, nothing can be missing from it.
-    if "needs_state" in step.values or isinstance(step.node.get("needs_state"), Sequence | None):
+    # A field that the scope computes lists nothing: what it reads is what it depends on.
+    if step.is_step and (
+        "needs_state" in step.values or isinstance(step.node.get("needs_state"), Sequence | None)
+    ):
         known = {*listed, *explained}
         access.missing = {name: found[0] for name, found in reads.items() if name not in known}
     if listed:
@@ -322,6 +328,8 @@ def scope_uses(file: SourceFile) -> list[ScopeUse]:
         use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
         use.meant |= in_keys
         targets = Targets(use.scope)
+        for computed in use.scope.computed:
+            _add(use, computed)
         for step in use.scope.walk():
             _add(use, step)
             use.meant.update(_named_as_text(file, step))
@@ -340,7 +348,7 @@ def _add(use: ScopeUse, step: Step) -> None:
     use.listed |= listed
     if isinstance(step, UnknownStep):
         use.is_clear = False
-    for entry in step.node.entries:
+    for entry in step.node.entries if step.is_step else ():
         if entry.key.text not in step.values:
             _add_unread(use, entry.value)
     if any(name not in step.values for name in step.REQUIRED):
