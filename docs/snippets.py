@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wfc.checker import each_finding, in_order
-from wfc.config import Config
+from wfc.config import Config, TextFile
 from wfc.findings import Diagnostic, Note
 from wfc.project import Project, load_file
 from wfc.render.style import Style
@@ -65,10 +65,15 @@ def examples(doc: str) -> dict[str, str]:
     return {found[1]: found[2] for found in _EXAMPLE.finditer(doc)}
 
 
+def _text(source: str, name: str) -> TextFile:
+    is_there = name == "prompts/review.md"
+    return TextFile("Review the plan.") if is_there else TextFile(problem=f"there is no file `{name}`")
+
+
 def findings(snippet: str, rules: Iterable[Rule]) -> list[Diagnostic]:
     """What some rules say of a snippet in a project where everything else is right; places are those in the snippet."""
     config = Config(Path("."), tools=_TOOLS, agents=_AGENTS)
-    project = Project(config)
+    project = Project(config, texts=_text)
     if snippet.startswith(f"# {_TESTS}\n"):
         name, before, after = _TESTS, "", ""
     else:

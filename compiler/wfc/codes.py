@@ -30,6 +30,7 @@ CODES = {
     "WF111": "unknown_workflow",
     "WF112": "unknown_dependency",
     "WF113": "unknown_agent",
+    "WF117": "missing_file",
     "WF118": "unknown_model",
     "WF119": "test_reference",
     "WF120": "test_mismatch",

@@ -32,6 +32,15 @@ class ReadError(Exception):
     """A file of the project can't be read."""
 
 
+@struct(frozen=True, slots=True)
+class TextFile:
+    """A file that a workflow names, whose text becomes part of its module."""
+
+    text: str = ""
+    problem: str = ""
+    """Why it can't be used; empty if it can."""
+
+
 @struct(frozen=True)
 class ExecSettings:
     """`[tool.wfc.exec]`: the actions that a server may execute itself."""

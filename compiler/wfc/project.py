@@ -10,13 +10,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from wfc.caching import cached_property
-from wfc.config import CompileLimits, Config
+from wfc.config import CompileLimits, Config, TextFile
 from wfc.dialects import Dialect, dialect_of
 from wfc.ir import Module
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import CORE, Language, Parsed, Report
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
+from wfc.language.values import Word
 from wfc.lower import lower_workflow
 from wfc.struct import struct
 from wfc.suppress import Suppressions
@@ -130,6 +131,12 @@ def without_repeats(drift: list[Drift]) -> list[Drift]:
 
 
 # Source files and projects.
+
+
+def no_text(source: str, name: str) -> TextFile:
+    """The answer where there is no project, such as for the text of a workflow that an agent sends."""
+    return TextFile(problem="only a workflow in a file can name another file")
+
 
 _WORTH_A_LOOK = 1500
 """A file over its limit of steps is still checked in full up to this number of steps."""
@@ -260,6 +267,8 @@ class Project:
     """The number of processes that may check the files in parallel."""
     progress: Callable[[int, int], None] = lambda done, of: None
     """Called with the number of files done and their total."""
+    texts: Callable[[str, str], TextFile] = no_text
+    """Reads a file that a step names. The arguments are the path of the workflow and the name."""
     known_names: Iterable[str] | None = None
     """The names of all workflows, if only the checked files and their dependencies have been read."""
 
@@ -311,7 +320,7 @@ class Project:
     @cached_property
     def beside(self) -> Project:
         """The other files, in a project of their own: they see only each other."""
-        found = Project(self.config, overrides=self.overrides)
+        found = Project(self.config, overrides=self.overrides, texts=self.texts)
         for path, data in self.others():
             load_file(path, data, self.config, found)
         return found
@@ -338,8 +347,18 @@ def load_file(path: str, data: bytes, config: Config, project: Project) -> Sourc
             return _load_tests(SourceFile(source, document, config, None, project))
         parsed = dialect_of(root).parse(root) if isinstance(root, Mapping) else None
         file = SourceFile(source, document, config, parsed, project)
+        if "instructions_file" in source.text:
+            _include(file)
     project.files.append(file)
     return file
+
+
+def _include(file: SourceFile) -> None:
+    for step in file.steps:
+        word = step.values.get("instructions_file")
+        if isinstance(word, Word):
+            found = file.project.texts(file.source.path, word.text)
+            step.included, step.include_problem = found.text, found.problem
 
 
 def _load_tests(file: SourceFile) -> SourceFile:

@@ -26,6 +26,7 @@ from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
+from wfc.workspace.files import read_beside
 from wfc_runtime.line_map import map_path
 from wfc_runtime.store.queries import Waiting
 
@@ -51,7 +52,12 @@ def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
     config = (
         load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
     )
-    project = Project(config, runs=lambda: runs_under_way(path))
+    place = path if path.is_dir() else path.parent
+    project = Project(
+        config,
+        runs=lambda: runs_under_way(path),
+        texts=lambda source, name: read_beside(str(place / source), name, config),
+    )
     for file in files:
         data = text.encode() if text is not None and file == files[0] else file.read_bytes()
         load_file(file.name, data, config, project)

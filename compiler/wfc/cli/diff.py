@@ -17,7 +17,7 @@ from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
 from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.workflow import compile_in_memory
-from wfc.config import Config, load_config
+from wfc.config import Config, TextFile, load_config
 from wfc.findings import Severity
 from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import ENDINGS, as_typed, is_left_out, read_bytes, select, stored_runs
@@ -145,12 +145,17 @@ class Version:
         """Load a file together with the others of its version, so that calls resolve to workflows of the same
         version."""
         if path not in self._files:
-            project = Project(self.config, others=lambda: self._others(path))
+            project = Project(self.config, others=lambda: self._others(path), texts=_by_name)
             self._files[path] = load_file(path, self.files[path](), self.config, project)
         return self._files[path]
 
     def _others(self, path: str) -> Iterator[tuple[str, bytes]]:
         return ((other, read()) for other, read in self.files.items() if other != path)
+
+
+def _by_name(source: str, name: str) -> TextFile:
+    # Git shows how a text file differs; here only the name counts.
+    return TextFile(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ def shape_schema(kind: type[Shape]) -> Schema:
         "additionalProperties": False,
     }
     required = [name for name, field in kind.FIELDS.items() if field.required]
+    if kind.ONE_OF:
+        schema["anyOf"] = [{"required": [name]} for name in kind.ONE_OF]
     return {**schema, "required": required} if required else schema
 
 

@@ -16,20 +16,26 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wfc.config import GITHUB_WORKSPACE, Config
+from wfc.caching import cached_property
+from wfc.config import GITHUB_WORKSPACE, Config, TextFile
 from wfc.render.style import style_for
 from wfc.struct import struct
 from wfc.workspace.files import (
+    NAMING_KEY,
     Selection,
     UnreadableFileError,
+    as_typed,
     other_files,
+    read_beside,
     read_bytes,
     stored_runs,
     template_folders,
+    texts_named_in,
 )
 from wfc_runtime import version
 from wfc_runtime.version import __version__
@@ -59,6 +65,8 @@ class Content:
     """A digest of its path, the resolved path, and the data or the error."""
     error: str = ""
     """The error, if the file can't be read."""
+    texts: dict[str, TextFile] = field(default_factory=dict)
+    """The text files that it names, which the digest covers."""
 
     def read(self) -> bytes:
         if self.error:
@@ -78,6 +86,13 @@ class Snapshot:
     others: dict[Path, Content]
     """Files that the selected ones may call."""
     runs: list[Waiting]
+
+    @cached_property
+    def texts(self) -> dict[tuple[str, str], TextFile]:
+        """The text files that workflows name, by the path of the workflow and the name."""
+        paths = {str(as_typed(path)): one for path, one in self.others.items()}
+        paths |= {str(path): one for path, one in self.selected.items()}
+        return {(path, name): text for path, one in paths.items() for name, text in one.texts.items()}
 
     @classmethod
     def of(cls, selection: Selection) -> Snapshot:
@@ -208,7 +223,13 @@ def _content(path: Path, config: Config) -> Content:
         data = read_bytes(path, config)
     except UnreadableFileError as error:
         return Content(b"", digest_of([where, b"unreadable", as_bytes(error.message)]), error.message)
-    return Content(data, digest_of([where, data]))
+    if NAMING_KEY not in data:
+        return Content(data, digest_of([where, data]))
+    named = texts_named_in(data)
+    texts = {name: read_beside(str(path), name, config) for name in named or ()}
+    # Files whose names can't be seen here can't be covered by the digest, so that nothing is remembered.
+    covered = os.urandom(16) if named is None else as_bytes(repr(texts))
+    return Content(data, digest_of([where, data, covered]), texts=texts)
 
 
 def _surroundings(config: Config) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.config import Config, ReadError, find_root, load_config, real
+from wfc.config import Config, ReadError, TextFile, find_root, load_config, real
 from wfc.struct import struct
 from wfc.testfiles import is_test_file
 
@@ -216,6 +217,60 @@ def read_bytes(path: Path, config: Config) -> bytes:
         raise UnreadableFileError(f"can't read `{path}`: {error.strerror}") from error
 
 
+# Text files that workflows name.
+
+TEXT_ENDINGS = (".md", ".txt")
+_MOST_TEXT = 64 * 1024
+NAMING_KEY = b"instructions_file"
+"""The key of a step that names a text file."""
+_NAMED_TEXT = re.compile(
+    NAMING_KEY + rb"""["']?[ ]*:[ ]+(?:"([^"\\\r\n]*)"|'([^'\r\n]*)'|([\w./-]+))[ ]*(?=[,}#\r\n]|\Z)"""
+)
+
+
+def texts_named_in(data: bytes) -> list[str] | None:
+    """The files that the text of a workflow names; None if that can't be seen without parsing it."""
+    found = [b"".join(names) for names in _NAMED_TEXT.findall(data)]
+    return [os.fsdecode(name) for name in found] if len(found) == data.count(NAMING_KEY) else None
+
+
+def read_beside(source: str, name: str, config: Config) -> TextFile:
+    """A text file that a workflow names, relative to the workflow.
+
+    SECURITY. Its text goes into a module, and from there to agents and into diffs, so only visible text files of the
+    project are read.
+    """
+    full = real(Path(source))
+    root = real(config.root if full.is_relative_to(config.root) else find_root(full.parent) or full.parent)
+    if os.path.isabs(name) or "\0" in name:
+        return TextFile(problem=f"`{name}` must be relative to the folder of the workflow")
+    place = real(full.parent / name)
+    if not place.is_relative_to(root):
+        return TextFile(problem=f"`{name}` is outside the project")
+    is_hidden = any(part.startswith(".") for part in place.relative_to(root).parts)
+    if place.suffix not in TEXT_ENDINGS or is_hidden:
+        return TextFile(problem=f"`{name}` is not a visible text file ({' or '.join(TEXT_ENDINGS)})")
+    try:
+        # Without waiting: a pipe would never end.
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return TextFile(problem=f"`{name}` is not a file")
+            data = file.read(_MOST_TEXT + 1)
+        text = data.decode("utf-8-sig").replace("\r\n", "\n").strip("\n")
+    except FileNotFoundError:
+        return TextFile(problem=f"there is no file `{name}`")
+    except OSError as error:
+        return TextFile(problem=f"`{name}` can't be read: {error.strerror}")
+    except UnicodeDecodeError:
+        return TextFile(problem=f"`{name}` is not UTF-8 text")
+    if len(data) > _MOST_TEXT:
+        return TextFile(problem=f"`{name}` has more than {_MOST_TEXT // 1024} KiB")
+    if "\0" in text:
+        return TextFile(problem=f"`{name}` is not text")
+    return TextFile(text) if text.strip() else TextFile(problem=f"`{name}` is empty")
+
+
 def recorded_path(path: Path, config_root: Path) -> str:
     """The source path in the header of a module: the same from any working folder and on any machine."""
     full = real(path)
@@ -236,7 +291,6 @@ def writing(path: Path | str) -> Iterator[None]:
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file atomically: readers see the old or the new content, and a full disk keeps the old. Raises
     `OSError`."""
-    import stat
     import tempfile  # Imported here: only commands that write files need it.
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")

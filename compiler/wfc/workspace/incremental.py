@@ -130,9 +130,9 @@ class _Files:
         self.parsed: dict[str, SourceFile] = {}
         self._sources: dict[str, Source] = {}
         self._config = config
-        self._project = new_project(config, lambda: snapshot.runs)
+        self._project = new_project(config, lambda: snapshot.runs, snapshot=snapshot)
         # Set in advance: the property would read and parse every other file.
-        self._project.beside = Project(config, overrides=self._project.overrides)
+        self._project.beside = Project(config, overrides=self._project.overrides, texts=self._project.texts)
 
     def digest(self, path: str) -> str:
         """Empty for a file that no longer exists."""

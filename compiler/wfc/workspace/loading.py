@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wfc.config import Config
+from wfc.config import Config, TextFile
 from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import (
     Selection,
     as_typed,
     is_template,
     other_files,
+    read_beside,
     read_bytes,
     stored_runs,
     template_folders,
@@ -56,7 +57,7 @@ def load_project(
     runs: Callable[[], Iterable[Waiting]] = tuple
     if with_runs:
         runs = partial(stored_runs, selection.config) if snapshot is None else lambda: snapshot.runs
-    project = new_project(selection.config, runs, others)
+    project = new_project(selection.config, runs, others, snapshot)
     paths = (*selection.files, *selection.tests)
     files = {path: load_file(str(path), read(path), selection.config, project) for path in paths}
     return project, files
@@ -66,9 +67,16 @@ def new_project(
     config: Config,
     runs: Callable[[], Iterable[Waiting]] = tuple,
     others: Callable[[], Iterable[tuple[str, bytes]]] = tuple,
+    snapshot: Snapshot | None = None,
 ) -> Project:
-    """A project without files, with the settings of this machine."""
-    return Project(config, others, runs=runs, overrides=is_template, processes=_processors())
+    """A project without files, with the settings of this machine. Files that workflows name come from the snapshot, if
+    there is one."""
+
+    def texts(source: str, name: str) -> TextFile:
+        known = snapshot.texts.get((source, name)) if snapshot is not None else None
+        return known or read_beside(source, name, config)
+
+    return Project(config, others, runs=runs, overrides=is_template, processes=_processors(), texts=texts)
 
 
 def _processors() -> int:

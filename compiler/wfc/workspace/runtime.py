@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.config import Config, real
-from wfc.workspace.files import Selection, in_folder, store_path, template_folders
+from wfc.workspace.files import (
+    NAMING_KEY,
+    Selection,
+    in_folder,
+    read_bytes,
+    store_path,
+    template_folders,
+    texts_named_in,
+)
 from wfc_runtime.errors import WfcError
 from wfc_runtime.trust import Trust, stamp_of
 
@@ -60,7 +68,19 @@ class Sources:
 
     def state(self) -> object:
         folders = (self._config.workflows_dir, *template_folders())
-        return {path: _stamp(path) for folder in folders for path in in_folder(folder, self._config)}
+        found = [path for folder in folders for path in in_folder(folder, self._config)]
+        return {path: (_stamp(path), *self._named_texts(path)) for path in found}
+
+    def _named_texts(self, path: Path) -> Iterator[object]:
+        """The stamps of the text files that a workflow names; its own stamp covers the names."""
+        try:
+            data = read_bytes(path, self._config)
+        except click.ClickException:
+            return
+        named = texts_named_in(data) if NAMING_KEY in data else []
+        yield from (_stamp(path.parent / name) for name in named or ())
+        if named is None:
+            yield os.urandom(16)
 
     def refusal(self, source: str, text: str) -> str | None:
         paths = self._named(source)

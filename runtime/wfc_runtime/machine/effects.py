@@ -236,6 +236,8 @@ class Ask(Effect):
     The server enforces the timeout itself, and time in its queue does not count, so such a step is never overdue."""
     budget: Mapping[str, float] | None = None
     """What the calls for one visit may cost: usd, tokens, steps, seconds."""
+    preface: str = ""
+    """Text before the parameter `instructions`, from the file that the step names. It is never rendered."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
 
@@ -257,7 +259,7 @@ class Ask(Effect):
         # An action that the server executes may contain values as large as the server's own results.
         is_large = self.runner == "server" and run.snapshot.room
         most = run.limits.served_bytes if is_large else run.limits.action_bytes
-        shown: Json = [parameters, pending.where]
+        shown: Json = [parameters, pending.where, self.preface]
         run.suspend(pending, 0 if is_surely_within(shown, most) else size_of(shown), most=most)
 
     @property
@@ -295,6 +297,9 @@ class Ask(Effect):
         if self.deadline is not None and pending.deadline is not None:
             timing["deadline"] = moment(pending.deadline)
         parameters = {**pending.parameters, **timing}
+        if self.preface:
+            # Not in the snapshot, since the module that the run is pinned to has it.
+            parameters["instructions"] = f"{self.preface}\n\n{parameters.get('instructions', '')}".rstrip()
         instruction = self.instruction_for(parameters)
         if pending.interrupted_at is not None:
             instruction = _after_interruption(pending.interrupted_at, instruction)

@@ -139,7 +139,10 @@ def _details(effect: Effect | None) -> Iterator[str]:
         case Ask():
             # Only a schema that the workflow declares; the instruction describes the usual result of a kind.
             declared = {"result_schema": effect.result} if isinstance(effect.result, Mapping) else {}
-            yield from _values({**effect.parameters, **declared})
+            told = effect.parameters
+            if effect.preface:
+                told = {**told, "instructions": f"{effect.preface}\n\n{told.get('instructions', '')}"}
+            yield from _values({**told, **declared})
         case Assign():
             yield from _values(effect.updates)
         case Return():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wfc.config import load_config
-from wfc.workspace.files import ENDINGS
+from wfc.workspace.files import ENDINGS, TEXT_ENDINGS
 from wfc_runtime.line_map import SUFFIX
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ def content_of(blob: str, top: Path) -> bytes:
     return found
 
 
-_SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
+_SOURCES = (
+    *(f":(top)*{ending}" for ending in (*ENDINGS, *TEXT_ENDINGS)),
+    ":(top)pyproject.toml",
+    ":(top)*/pyproject.toml",
+)
 _NAMED = 5
 _STAGED = "wfc.staged"
 """Where a command that looks at the index keeps the folder that it was called in."""

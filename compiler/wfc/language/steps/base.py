@@ -164,6 +164,10 @@ class Step(Shape):
     """For a step that a dialect has added: the step of the author's that it is part of, or "" if there is none."""
     shape_rules: ClassVar[dict[str, Any]] = {}
     """Further keywords of its JSON Schema."""
+    included: str = ""
+    """The text of the file that it names."""
+    include_problem: str = ""
+    """Why that file can't be used."""
 
     id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
     type = Field(WORD, "The kind of step.", required=True)

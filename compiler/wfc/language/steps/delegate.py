@@ -34,7 +34,15 @@ class Delegate(Action):
     origin = ("an agent's reply", "the agent's reply to {} is untrusted")
     result = DelegateResult
 
-    instructions = Field(TEXT, "The task, with all the context that it needs.", required=True)
+    ONE_OF = ("instructions", "instructions_file")
+
+    instructions = Field(TEXT, "The task, with all the context that it needs.")
+    instructions_file = Field(
+        WORD,
+        "A text file (.md or .txt) relative to the workflow, inside the project. Its text comes before "
+        "`instructions`; it becomes part of the module, and `{{` in it is only text.",
+        example="prompts/review.md",
+    )
     agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
     subagent_type = Field(
         WORD,
@@ -59,7 +67,8 @@ class Delegate(Action):
         given = {"subagent_type": self.subagent_type, "model": self.model}
         wishes = {name: word.text for name, word in given.items() if word}
         tools = {"tools": [tool.text for tool in self.tools]} if self.tools is not None else {}
-        return {"instructions": self.instructions, "agent": self.agent_name, **wishes, **tools}
+        return {"instructions": self.instructions or "", "agent": self.agent_name, **wishes, **tools}
 
     def ask(self) -> dict[str, Any]:
-        return {**super().ask(), **({"budget": self.budget.limits()} if self.budget else {})}
+        budget = {"budget": self.budget.limits()} if self.budget else {}
+        return {**super().ask(), "preface": self.included or None, **budget}
