@@ -81,6 +81,29 @@ def test_of_two_pages_that_answer_at_once_one_wins_and_the_other_is_told(
     open_tab.said.clear()  # type: ignore[attr-defined]  # of the requests that this test has cut off
 
 
+def test_what_follows_each_answer_is_shown_and_a_failed_run_is_retried(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    run = waiting(project)
+    tab = open_tab(served, f"/runs/{run}")
+    expect(tab.locator(".after li")).to_have_text(["Yes: goes on with label", "No: goes on with label"])
+    project.service.submit(run, "agree", {"error": "nobody is there"})
+    tab.get_by_role("button", name="Retry…").click()
+    tab.get_by_role("button", name="Retry", exact=True).click()
+    expect(tab.get_by_text("It goes on from the step that failed.")).to_be_visible()
+    assert project.service.status(run)["action"]["step_id"] == "agree@2"
+    tab.get_by_role("combobox", name="Show").select_option("range")
+    tab.get_by_role("combobox", name="From").select_option("agree")
+    expect(tab.locator("table.timeline tbody tr")).to_have_count(2)
+    tab.get_by_role("combobox", name="To").select_option("agree")
+    expect(tab.locator("table.timeline tbody tr")).to_have_count(1)
+    tab.get_by_role("button", name="Migrate…").click()
+    expect(tab.get_by_text("already goes by the current version")).to_be_visible()
+    expect(tab.get_by_role("button", name="Migrate", exact=True)).to_be_disabled()
+    tab.goto(f"{served.address}/workflows/asks")
+    expect(tab.get_by_text("1 run in progress")).to_be_visible()
+
+
 def test_a_draft_survives_an_update_and_a_reload(project: Box, served: Page, open_tab: Opened) -> None:
     run = waiting(project)
     project.service.submit(run, "agree", {"confirmed": True})

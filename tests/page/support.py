@@ -71,10 +71,15 @@ def _named(headers: dict[str, str]) -> dict[str, str]:
 
 @contextmanager
 def serving(
-    folder: Path, *options: str, port: int = 0, serve: bool = False, forked: bool = True
+    folder: Path,
+    *options: str,
+    port: int = 0,
+    serve: bool = False,
+    forked: bool = True,
+    token: str | None = None,
 ) -> Iterator[Page]:
     """`wfc ui`, or `wfc serve --http`, on the store of a folder. A server that is to be killed is not `forked`."""
-    env = {**os.environ, "WFC_TOKEN": TOKEN} if serve else dict(os.environ)
+    env = {**os.environ, "WFC_TOKEN": TOKEN} if serve or token else dict(os.environ)
     words = ("serve", "--http") if serve else ("ui", "--no-open")
     arguments = (*words, "--state", str(folder / ".wfc" / "state.db"), "--port", str(port), *options)
     process = subprocess.Popen(
@@ -88,8 +93,8 @@ def serving(
     )
     assert process.stderr is not None
     try:
-        said = process.stderr.readline() + (process.stderr.readline() if serve else "")
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/#key=(\S+)", said)
+        said = "".join(process.stderr.readline() for _ in range(1 + serve + (token is not None)))
+        found = re.search(r"http://[^/\s]+:(\d+)/#key=(\S+)", said)
         assert found is not None, said + process.stderr.read()
         page = Page(int(found[1]), found[2], process)
         page.trade()

@@ -100,6 +100,60 @@ def test_every_view_of_a_run_can_be_had(box: Box) -> None:
     assert client.get("runs?workflow=asks")["runs"][0]["workflow_id"] == run
 
 
+def test_what_each_answer_leads_to_is_shown_before_it_is_given(box: Box) -> None:
+    text = steps(
+        "{id: agree, type: prompt, prompt_type: confirm, message: 'Ship?', output_to: go}",
+        "{id: check, type: condition, needs_state: [go], if: '{{ state.go.confirmed }}',"
+        " then: [{id: ship, type: shell, command: make}], else: [{id: stop, type: fail, message: 'No.'}]}",
+        "{id: where, type: prompt, prompt_type: choice, message: 'Where?', options: [a, b], output_to: w}",
+        name="ship",
+    )
+    client = Client(box)
+    run = box.compile(text).service.start("ship")["workflow_id"]
+    before = box.service.history(run)
+    found = client.get(f"runs/{run}/preview?step_id=agree")["answers"]
+    assert found == [
+        {"result": {"confirmed": True}, "status": "pending_action", "next": ["ship"]},
+        {"result": {"confirmed": False}, "status": "failed", "message": "No."},
+    ]
+    assert client.get(f"runs/{run}/preview?step_id=ship", 409)["error"]["code"] == "not_pending"
+    assert client.get(f"runs/{run}/preview", 400)["error"]["code"] == "missing"
+    assert box.service.history(run) == before
+    box.service.submit(run, "agree", {"confirmed": True})
+    assert client.get(f"runs/{run}/preview?step_id=ship")["answers"] == []
+    box.service.submit(run, "ship", OK)
+    ends = client.get(f"runs/{run}/preview?step_id=where")["answers"]
+    assert [(one["result"]["selected"], one["status"]) for one in ends] == [
+        ("a", "completed"),
+        ("b", "completed"),
+    ]
+
+
+def test_a_migration_is_described_before_it_is_done(box: Box) -> None:
+    first = box.service.start("asks")["workflow_id"]
+    client = Client(box)
+    assert client.get(f"runs/{first}/migration")["is_current"] is True
+    box.compile(ASK.replace("command: make", "command: make all").replace("{id: agree", "{id: approve"))
+    found = client.get(f"runs/{first}/migration")
+    assert (found["added"], found["removed"], found["changed"]) == (["approve"], ["agree"], ["build"])
+    assert found["blocked_by"] == []
+    wait_until(lambda: client.get("workflows/asks")["versions"])
+    [version] = client.get("workflows/asks")["versions"]
+    assert (version["digest"], version["runs"]) == (found["from"]["digest"], 1)
+    assert client.get("workflows/asks")["digest"] == found["to"]["digest"]
+    box.compile(ASK.replace("{id: build", "{id: compile"))
+    assert client.get(f"runs/{first}/migration")["blocked_by"] == ["build"]
+
+
+def test_a_failed_run_is_retried_through_the_api(box: Box) -> None:
+    client = Client(box)
+    run = box.service.start("asks")["workflow_id"]
+    box.service.submit(run, "build", {"error": "broken"})
+    reply = client.post(f"runs/{run}/retry", {"name": "Ada"})
+    assert reply["action"]["step_id"] == "build@2"
+    assert box.service.history(run)["events"][-1]["actor"] == "person:Ada, page"
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.command import wfc
 from tests.page.support import TOKEN, Page, serving
 from tests.runtime.support import OK, Box
 from wfc_runtime.page.keys import Keys
@@ -40,6 +41,8 @@ READS = [
     "/api/runs/x/state",
     "/api/runs/x/state/f",
     "/api/runs/x/picture",
+    "/api/runs/x/preview?step_id=y",
+    "/api/runs/x/migration",
     "/api/runs/x/picture.svg",
     "/api/runs/x/source",
     "/api/runs/x/export",
@@ -49,7 +52,7 @@ READS = [
     "/api/workflows/asks/source",
     "/api/changes",
 ]
-WRITES = ["answer", "cancel", "migrate"]
+WRITES = ["answer", "cancel", "migrate", "retry"]
 
 
 @pytest.mark.parametrize("path", READS)
@@ -255,6 +258,45 @@ def test_the_page_and_the_tools_of_a_server_are_behind_one_shield(project: Box) 
         assert page.post("/mcp", {}, Authorization=f"Bearer {page.key}")[0] == 401
         assert page.post("/mcp", {}, Host="evil.example")[0] == 421
         assert TOKEN not in page.link
+
+
+def test_a_server_with_a_name_is_reached_by_it_and_by_no_other(project: Box) -> None:
+    names = ("--host", "127.0.0.1", "--allow-host", "wfc.team.example", "--allow-host", "proxy.example:443")
+    for serve in (True, False):
+        with serving(project.root, *names, serve=serve, token=TOKEN) as page:
+            allowed = [f"wfc.team.example:{page.port}", "wfc.team.example", "proxy.example:443"]
+            for host in (*allowed, f"localhost:{page.port}"):
+                for origin in ({}, {"Origin": f"https://{host}"} if host in allowed else {}):
+                    sent = {**page.own, "Host": host, **origin}
+                    assert page.send("GET", "/api/counts", headers=sent)[0] == 200, (host, origin)
+            for host in ("evil.example", "proxy.example", f"proxy.example:{page.port}", "wfc.team.example:1"):
+                assert page.send("GET", "/api/counts", headers={**page.own, "Host": host})[0] == 421, host
+            for origin in ("https://evil.example", "https://wfc.team.example.evil.example", "null"):
+                sent = {**page.own, "Host": "wfc.team.example", "Origin": origin}
+                assert page.send("GET", "/api/counts", headers=sent)[0] == 403, origin
+            assert page.send("GET", "/api/counts", headers={"Host": "wfc.team.example"})[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "0.0.0.0"], "--host requires --allow-host"),
+        (["--host", "0.0.0.0", "--allow-host", "wfc.example"], "need a token of yours in WFC_TOKEN"),
+        (["--allow-host", "wfc.example"], "need a token of yours in WFC_TOKEN"),
+        (["--allow-host", "*"], "is not the name of a host"),
+        (["--allow-host", "http://wfc.example"], "is not the name of a host"),
+        (["--allow-host", "wfc.example:"], "is not the name of a host"),
+        (["--allow-host", "wfc.example/x"], "is not the name of a host"),
+        (["--host", "no such address", "--allow-host", "wfc.example"], "WFC_TOKEN"),
+    ],
+)
+@pytest.mark.parametrize("words", [["ui", "--no-open"], ["serve", "--http"]])
+def test_another_address_needs_a_name_and_a_token_of_the_operator(
+    project: Box, words: list[str], options: list[str], said: str
+) -> None:
+    found = wfc(*words, *options, cwd=project.root)
+    assert said in found.err
+    assert found.status != 0
 
 
 def test_a_key_that_the_token_signed_is_valid_after_a_restart() -> None:

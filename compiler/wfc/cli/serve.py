@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.shared.options import (
+    address_of,
+    address_options,
     check_patterns,
     engine_option,
     file_options,
@@ -28,6 +30,7 @@ from wfc_runtime.errors import WfcError
 from wfc_runtime.server.context import TOOLSETS, Allowed, Options
 
 if TYPE_CHECKING:
+    from wfc_runtime.page.serving import Address
     from wfc_runtime.registry import Registry
     from wfc_runtime.trust import Trust
 
@@ -69,6 +72,7 @@ _TO_A_PERSON = (
     help="Serve over HTTP on 127.0.0.1, with a bearer token and the live page, instead of stdio.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), help=f"Port for --http; defaults to {_DEFAULT_PORT}.")
+@address_options
 @click.option(
     "--allow-exec",
     is_flag=False,
@@ -103,6 +107,8 @@ def command(
     elicit: bool | None,
     http: bool,
     port: int | None,
+    host: str | None,
+    allow_host: tuple[str, ...],
     allow_exec: tuple[str, ...],
     allow_read: tuple[str, ...],
     allow_write: tuple[str, ...],
@@ -128,8 +134,9 @@ def command(
     redirection, a variable or other shell syntax matches no pattern, and the agent is asked to run it. Without a
     pattern, /bin/sh runs the command. Processes that a command starts end with its step.
     """
-    if port is not None and not http:
-        raise click.UsageError("--port requires --http")
+    given = [name for name, value in (("port", port), ("host", host), ("allow-host", allow_host)) if value]
+    if given and not http:
+        raise click.UsageError(f"--{given[0]} requires --http")
     config = load_config(Path("."))
     chosen = engine_of(config, engine, state, generated)
     if with_worker and chosen.name != "temporal":
@@ -160,22 +167,23 @@ def command(
     try:
         if chosen.name == "temporal":
             require_temporal()
-        _serve(options, _DEFAULT_PORT if port is None and http else port, config.root)
+        wanted = _DEFAULT_PORT if port is None else port
+        _serve(options, address_of(wanted, host, allow_host) if http else None, config.root)
     except WfcError as error:
         raise click.ClickException(str(error)) from error
     return 0
 
 
-def _serve(options: Options, port: int | None, root: Path) -> None:
-    """Serve over HTTP on a port, or on stdin and stdout."""
+def _serve(options: Options, address: Address | None, root: Path) -> None:
+    """Serve over HTTP at an address, or on stdin and stdout."""
     # Objects made by importing the SDK live as long as the server. Collecting garbage among them takes a sixth of the
     # start.
     gc.disable()
-    if port is not None:
+    if address is not None:
         from wfc_runtime.server.http import serve_http
 
         collect_in_portions()
-        serve_http(options, port, root)
+        serve_http(options, address, root)
         return
     from wfc_runtime.server.stdio import serve_stdio
 

@@ -14,7 +14,7 @@ from wfc_runtime.service.temporal.settings import TemporalSettings
 if TYPE_CHECKING:
     from wfc_runtime.machine.values import Limits
     from wfc_runtime.registry import Registry
-    from wfc_runtime.service.interface import Service
+    from wfc_runtime.service.interface import WholeRuns
     from wfc_runtime.service.temporal.modules import Modules
     from wfc_runtime.service.temporal.worker import WorkerThread
     from wfc_runtime.trust import Trust
@@ -43,7 +43,7 @@ class Engine:
 
         return Limits.of(self.limits)
 
-    def open(self, registry: Registry | None = None) -> Service:
+    def open(self, registry: Registry | None = None) -> WholeRuns:
         """Open the engine. Raises `StoreError` if that fails."""
         if self.name == TEMPORAL:
             require_temporal()

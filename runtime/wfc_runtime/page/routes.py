@@ -31,7 +31,7 @@ from wfc_runtime.machine.values import size_of
 from wfc_runtime.page.feed import ChangeFeed
 from wfc_runtime.page.forms import actor_of, hand_in
 from wfc_runtime.page.keys import Keys
-from wfc_runtime.service import Archive, Reply, Service
+from wfc_runtime.service import Reply, WholeRuns
 from wfc_runtime.service.ids import check_name
 from wfc_runtime.version import __version__
 
@@ -54,7 +54,7 @@ class Backend(Protocol):
     """What the page needs of its server. Opening the store may fail, which each call reports."""
 
     @property
-    def service(self) -> Service: ...
+    def service(self) -> WholeRuns: ...
     @property
     def registry(self) -> Registry: ...
 
@@ -79,6 +79,8 @@ class Api:
             "/api/runs/{run}/family": self._family,
             "/api/runs/{run}/state": self._state,
             "/api/runs/{run}/picture": self._picture,
+            "/api/runs/{run}/preview": self._preview,
+            "/api/runs/{run}/migration": lambda request: self._service.migration(request.path_params["run"]),
             "/api/runs/{run}/source": lambda request: self._source(self._module(request)),
             "/api/workflows": lambda request: {"workflows": [_summary(one) for one in self._modules()]},
             "/api/workflows/{workflow}": self._workflow,
@@ -99,15 +101,14 @@ class Api:
             "/api/runs/{run}/answer": lambda run, body: hand_in(self._service, run, body),
             "/api/runs/{run}/cancel": self._cancel,
             "/api/runs/{run}/migrate": self._migrate,
+            "/api/runs/{run}/retry": self._retry,
             "/api/workflows/{run}/start": self._start,
         }
-        if hasattr(Service, "retry"):
-            writes["/api/runs/{run}/retry"] = self._retry
         found += [Route(path, self._writing(work), methods=["POST"]) for path, work in writes.items()]
         return [*found, Route("/api/session", self._session, methods=["POST"])]
 
     @property
-    def _service(self) -> Service:
+    def _service(self) -> WholeRuns:
         return self._backend.service
 
     # -- how a request is answered ---------------------------------------------
@@ -172,8 +173,7 @@ class Api:
     def _about(self, request: Request) -> Json:
         """With the cursor of now: a page asks for this first, and misses no change after it."""
         cursor = self._service.changes()["cursor"]
-        about = {"version": __version__, "read_only": self._read_only, "cursor": cursor}
-        return {**about, "retry": hasattr(Service, "retry")}
+        return {"version": __version__, "read_only": self._read_only, "cursor": cursor}
 
     def _waiting(self, request: Request) -> Json:
         return self._service.waiting(
@@ -196,6 +196,12 @@ class Api:
         run = request.path_params["run"]
         self._feed.watch(run)
         return {"run": self._service.status(run, masked=True), "family": self._service.family(run, limit=1)}
+
+    def _preview(self, request: Request) -> Json:
+        step_id = request.query_params.get("step_id")
+        if not step_id:
+            raise RequestError("missing", "`step_id` is required")
+        return self._service.preview(request.path_params["run"], step_id)
 
     def _history(self, request: Request) -> Json:
         kinds = request.query_params.get("kinds")
@@ -250,10 +256,8 @@ class Api:
         return json.dumps(state[name], ensure_ascii=False, indent=2), "application/json", "value.json"
 
     def _export(self, request: Request) -> tuple[str, str, str]:
-        if not isinstance(self._service, Archive):
-            raise RequestError("no_export", "runs on Temporal are exported with `wfc runs export`")
-        run = request.path_params["run"]
-        return json.dumps(self._service.export(run), ensure_ascii=False), "application/json", "run.json"
+        whole = self._service.export(request.path_params["run"])
+        return json.dumps(whole, ensure_ascii=False), "application/json", "run.json"
 
     # -- pictures and sources --------------------------------------------------
 
@@ -300,7 +304,8 @@ class Api:
         schema = module.workflow.machine.inputs.model_json_schema(by_alias=True)
         runs = self._service.runs("all", workflow=module.workflow.name, limit=20)["runs"]
         plan = explain_plan(module.workflow, known.get)
-        return {**_summary(module), "inputs": schema, "plan": plan, "runs": runs}
+        versions = self._service.versions(module.workflow.name)["versions"]
+        return {**_summary(module), "inputs": schema, "plan": plan, "runs": runs, "versions": versions}
 
     # -- changes -----------------------------------------------------------------
 
@@ -312,8 +317,7 @@ class Api:
         return self._service.status(run, masked=True)
 
     def _retry(self, run: str, body: dict[str, Any]) -> Json:
-        service: Any = self._service
-        service.retry(run, actor=actor_of(body.get("name")))
+        self._service.retry(run, actor=actor_of(body.get("name")))
         return self._service.status(run, masked=True)
 
     def _start(self, workflow: str, body: dict[str, Any]) -> Json:

@@ -1,11 +1,14 @@
-"""An HTTP server on the loopback interface: bound before anything is opened, and patient with nobody."""
+"""An HTTP server, on the loopback interface unless its operator names another address. It is bound before anything is
+opened, and waits for no slow client."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import h11
 import uvicorn
@@ -18,6 +21,8 @@ HOST = "127.0.0.1"
 REQUEST_SECONDS = 10.0
 """For one mebibyte at most, from a client on the same machine."""
 _STOP_SECONDS = 2
+TOKEN_VARIABLE = "WFC_TOKEN"
+_SHORTEST_TOKEN = 16
 
 
 class RequestTimeoutProtocol(H11Protocol):
@@ -79,16 +84,77 @@ class HttpServer(uvicorn.Server):
         self._ended()
 
 
-def bound(port: int, host: str = HOST) -> socket.socket:
-    """A listening socket. Raises `RequestError` if the port is taken."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the names by which clients may call it."""
+
+    port: int
+    host: str = HOST
+    names: tuple[str, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        return self.host == HOST and not self.names
+
+    def shown(self, port: int) -> str:
+        """The authority of the server's URL, with the port that it got."""
+        name = self.names[0] if self.names else HOST
+        return name if name.rpartition(":")[2].isdecimal() else f"{name}:{port}"
+
+    @property
+    def warning(self) -> str:
+        """What it means to listen elsewhere than on the loopback interface."""
+        if self.is_local:
+            return ""
+        return (
+            f"wfc: listening on {self.host}: everyone who can reach it and has the token sees all runs, answers their "
+            "questions and starts workflows. The connection is not encrypted: put a proxy with TLS in front.\n"
+        )
+
+
+def bound(address: Address) -> socket.socket:
+    """A listening socket. Raises `RequestError` if the address can't be used."""
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise RequestError("host", f"{address.host} is not an address: {error.strerror}") from None
+    listener = socket.socket(family, kind)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host, port))
+        listener.bind(where)
         listener.listen()
     except OSError as error:
         listener.close()
         raise RequestError(
-            "port", f"{host}:{port} can't be used: {error.strerror}", "Choose another port with --port."
+            "port",
+            f"{address.host}:{address.port} can't be used: {error.strerror}",
+            "Choose another port with --port.",
         ) from None
     return listener
+
+
+def operator_token() -> str | None:
+    """The token that the operator has set, if any."""
+    given = os.environ.get(TOKEN_VARIABLE)
+    if given is not None and (len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
+        raise RequestError(
+            "token",
+            f"{TOKEN_VARIABLE} must be {_SHORTEST_TOKEN} or more printable ASCII characters",
+            "Unset it to use a generated one.",
+        )
+    return given
+
+
+def required_token(address: Address) -> str | None:
+    """Like `operator_token`. Only a server on the loopback interface may do without: a generated token or a link in a
+    terminal is no secret to share with another machine."""
+    token = operator_token()
+    if token is None and not address.is_local:
+        raise RequestError(
+            "token",
+            f"--host and --allow-host need a token of yours in {TOKEN_VARIABLE}",
+            f"Set it to {_SHORTEST_TOKEN} or more printable ASCII characters that nobody can guess.",
+        )
+    return token

@@ -33,6 +33,7 @@ SESSION, MCP_PATH = "/api/session", "/mcp"
 _READS = ("GET", "HEAD")
 # An MCP client in a browser on this machine has an origin of its own; the token is what lets it in.
 _LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost):[0-9]{1,5}")
+_PORT = re.compile(r":[0-9]{1,5}\Z")
 _TOO_LONG = (413, f"A request may have {MOST_BYTES:,} bytes.")
 _JSON = re.compile(r"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 
@@ -44,15 +45,28 @@ class Bounds:
     hosts: tuple[str, ...]
     """The values of the Host header, with the port."""
     read_only: bool = False
+    named: tuple[str, ...] = ()
+    """Further values of the Host header, which the operator named. A proxy in front of the server may use TLS."""
+
+    @property
+    def all_hosts(self) -> tuple[str, ...]:
+        return (*self.hosts, *self.named)
+
+    @property
+    def named_origins(self) -> tuple[str, ...]:
+        return tuple(f"{scheme}://{host}" for host in self.named for scheme in ("http", "https"))
 
     @property
     def origins(self) -> tuple[str, ...]:
-        return tuple(f"http://{host}" for host in self.hosts)
+        return (*(f"http://{host}" for host in self.hosts), *self.named_origins)
 
 
-def local_bounds(port: int, read_only: bool = False) -> Bounds:
-    """Of a server on the loopback interface."""
-    return Bounds((f"127.0.0.1:{port}", f"localhost:{port}"), read_only)
+def bounds_of(port: int, names: Iterable[str] = (), read_only: bool = False) -> Bounds:
+    """Of a server on a port: the loopback names, and those of the operator with their own port, this one or none."""
+    named = [
+        spelt for name in names for spelt in ([name] if _PORT.search(name) else [name, f"{name}:{port}"])
+    ]
+    return Bounds((f"127.0.0.1:{port}", f"localhost:{port}"), read_only, tuple(named))
 
 
 class Shield:
@@ -81,7 +95,7 @@ class Shield:
     def _refusal(self, scope: Scope, headers: Headers, is_page: bool) -> tuple[int, str] | None:
         writes = scope["method"] not in _READS
         if headers.getlist("host") == [] or not all(
-            one in self._bounds.hosts for one in headers.getlist("host")
+            one in self._bounds.all_hosts for one in headers.getlist("host")
         ):
             return 421, "This server does not have that name."
         if not self._is_known_origin(headers.getlist("origin"), is_page):
@@ -102,7 +116,8 @@ class Shield:
     def _is_known_origin(self, origins: Iterable[str], is_page: bool) -> bool:
         if is_page:
             return all(origin in self._bounds.origins for origin in origins)
-        return all(map(_LOCAL.fullmatch, origins))
+        named = self._bounds.named_origins
+        return all(origin in named or _LOCAL.fullmatch(origin) for origin in origins)
 
 
 def is_under(path: str, folder: str) -> bool:

@@ -18,7 +18,7 @@ from wfc_runtime.service.ticker import Ticker
 if TYPE_CHECKING:
     from wfc_runtime.machine.values import Limits
     from wfc_runtime.registry import Registry
-    from wfc_runtime.service import Service
+    from wfc_runtime.service import WholeRuns
     from wfc_runtime.service.temporal.worker import WorkerThread
     from wfc_runtime.store import Store
     from wfc_runtime.trust import Trust
@@ -114,7 +114,7 @@ class ServerContext:
         self.sessions = Sessions()
         self._lock = RLock()
         self._registry: Registry | None = None
-        self._service: Service | None = None
+        self._service: WholeRuns | None = None
         self._at_work: Callable[[], list[str]] | None = None
         self._worker: WorkerThread | None = None
         self._ticker: Ticker | None = None
@@ -132,7 +132,7 @@ class ServerContext:
             return self._registry
 
     @property
-    def service(self) -> Service:
+    def service(self) -> WholeRuns:
         """The open service. Raises `StoreError` if the store can't be opened; the next call tries again."""
         with self._lock:
             if self._service is None and self.options.engine != "sqlite":
@@ -151,7 +151,7 @@ class ServerContext:
                     self._service = self._serving(store, limits, self.options.allowed)
             return self._service
 
-    def _serving(self, store: Store, limits: Limits, allowed: Allowed) -> Service:
+    def _serving(self, store: Store, limits: Limits, allowed: Allowed) -> WholeRuns:
         from wfc_runtime.execute import Grant, protected_paths
         from wfc_runtime.service.sqlite.serving import ServingService
 
@@ -179,7 +179,7 @@ class ServerContext:
         """The actions that the server is executing, for progress notifications."""
         return self._at_work() if self._at_work else []
 
-    def _open_elsewhere(self) -> Service:
+    def _open_elsewhere(self) -> WholeRuns:
         """Open an engine whose runs are on another server, and start a worker here if one is wanted."""
         from wfc_runtime.engines import Engine
 

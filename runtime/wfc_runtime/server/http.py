@@ -1,10 +1,9 @@
-"""MCP over streamable HTTP and the page beside it: only on the loopback interface, behind one shield."""
+"""MCP over streamable HTTP and the page beside it, behind one shield."""
 
 from __future__ import annotations
 
 import hmac
 import logging
-import os
 from pathlib import Path
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -13,20 +12,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wfc_runtime.errors import RequestError
 from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.page.app import page_app
 from wfc_runtime.page.keys import Keys
-from wfc_runtime.page.serving import HOST, HttpServer, bound
-from wfc_runtime.page.shield import MCP_PATH, MOST_BYTES, Shield, is_under, local_bounds
+from wfc_runtime.page.serving import HOST, TOKEN_VARIABLE, Address, HttpServer, bound, required_token
+from wfc_runtime.page.shield import MCP_PATH, MOST_BYTES, Bounds, Shield, bounds_of, is_under
 from wfc_runtime.server.app import build_server, load_secret
 from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 
 # Serving.
-
-TOKEN_VARIABLE = "WFC_TOKEN"
-_SHORTEST_TOKEN = 16
 
 
 class BearerToken:
@@ -68,36 +63,37 @@ class Beside:
         await (self._page if is_page else self._mcp)(scope, receive, send)
 
 
-def serve_http(options: Options, port: int, root: Path) -> None:
+def serve_http(options: Options, address: Address, root: Path) -> None:
     """Serve MCP and the page. `root` is the folder of the project."""
     # Until uvicorn handles signals itself: a Ctrl-C during imports could get lost otherwise.
     leave_on_interrupt()
-    token, origin = _token(options)
-    with bound(port) as listener:
+    token, origin = _token(options, address)
+    with bound(address) as listener:
         actual = listener.getsockname()[1]
         context = ServerContext(options)
         context.start_working()
         # Keys that the token signed stay valid when this server is started again.
         keys = Keys(token, (token,))
         page, feed = page_app(context, keys, root)
-        mcp = BearerToken(_app(context, options, actual), token)
+        bounds, shown = bounds_of(actual, address.names), address.shown(actual)
+        mcp = BearerToken(_app(context, options, bounds), token)
         announcement = (
-            f"wfc: serving on http://{HOST}:{actual}{MCP_PATH}; bearer token: {origin}\n"
-            f"wfc: page for people on http://{HOST}:{actual}/#key={keys.new_link()} (the link works once)"
+            f"{address.warning}wfc: serving on http://{shown}{MCP_PATH}; bearer token: {origin}\n"
+            f"wfc: page for people on http://{shown}/#key={keys.new_link()} (the link works once)"
         )
-        app = Shield(Beside(mcp, page), local_bounds(actual))
+        app = Shield(Beside(mcp, page), bounds)
         try:
             HttpServer(app, announcement, feed.close, context.close).run(sockets=[listener])
         finally:
             context.close()
 
 
-def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
+def _app(context: ServerContext, options: Options, bounds: Bounds) -> ASGIApp:
     """The application. Host and Origin are checked, so that no web page can reach the server through a browser."""
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{HOST}:{port}", f"localhost:{port}"],
-        allowed_origins=[f"http://{HOST}:*", "http://localhost:*"],
+        allowed_hosts=list(bounds.all_hosts),
+        allowed_origins=[f"http://{HOST}:*", "http://localhost:*", *bounds.named_origins],
     )
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
     server = build_server(context, options, Changes(options))
@@ -111,16 +107,10 @@ def _is_of_interest(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
-def _token(options: Options) -> tuple[str, str]:
+def _token(options: Options, address: Address) -> tuple[str, str]:
     """The token, and where it comes from, for the message in the terminal."""
-    given = os.environ.get(TOKEN_VARIABLE)
+    given = required_token(address)
     if given is None:
         token = load_secret(options.state, "token")
         return token, f"{token} (stored in {options.state}.token)"
-    if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable():
-        raise RequestError(
-            "token",
-            f"{TOKEN_VARIABLE} must be {_SHORTEST_TOKEN} or more printable ASCII characters",
-            "Unset it to use a generated one.",
-        )
     return given, f"the one in {TOKEN_VARIABLE}"

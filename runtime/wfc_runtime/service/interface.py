@@ -120,6 +120,16 @@ class Service(Protocol):
     def picture(self, run: str) -> Reply:
         """The chart of the version that a run is pinned to as SVG, with the names, lines and aliases of its states."""
 
+    def preview(self, run: str, step_id: str) -> Reply:
+        """What each answer to a pending yes-or-no question or choice leads to: the steps that the run would wait in
+        then, or its end."""
+
+    def migration(self, run: str) -> Reply:
+        """What a migration to the current version changes, and the steps that prevent it."""
+
+    def versions(self, workflow: str) -> Reply:
+        """The versions of a workflow that runs in progress are pinned to, with the number of runs of each."""
+
     def tick(self, run: str | None = None) -> float | None:
         """Process what is due, in all runs or in one and its family. Returns the seconds until the next thing is due,
         if this process has to see to it."""

@@ -284,6 +284,14 @@ class Queries:
         sql = "SELECT workflow, status, count(*) FROM runs INDEXED BY runs_of_workflow WHERE parent IS NULL "
         return [(str(one), str(other), int(n)) for one, other, n in self._fetch(f"{sql} GROUP BY 1, 2")]
 
+    def versions(self, workflow: str) -> list[tuple[str, int]]:
+        """The digests that runs in progress without a parent are pinned to, the most frequent first."""
+        sql = (
+            "SELECT digest, count(*) FROM runs INDEXED BY runs_of_workflow "
+            "WHERE parent IS NULL AND workflow = ? AND status = 'running' GROUP BY 1 ORDER BY 2 DESC, 1"
+        )
+        return [(str(digest), int(count)) for digest, count in self._fetch(sql, workflow)]
+
     def gates(self, limit: int, after: tuple[float, int, str] | None = None) -> list[GateRow]:
         """The visits that ask a person, the oldest first; only those that follow `after`."""
         sql = "SELECT run, visit, since FROM gates WHERE (since, run, visit) > (?, ?, ?) ORDER BY 3, 1, 2 LIMIT ?"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wfc.cli.shared.names import FILES
 from wfc.config import Config, no_variable
 from wfc.workspace.files import named_templates
+
+if TYPE_CHECKING:
+    from wfc_runtime.page.serving import Address
 
 state_option = click.option(
     "--state",
@@ -41,6 +45,44 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "absolute inside an --exec-root; `*` matches within one folder, `**` across folders. May be repeated.",
         )(command)
     return command
+
+
+def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --host and --allow-host to a command that serves HTTP."""
+    host = click.option(
+        "--host",
+        metavar="ADDRESS",
+        help="Address to listen on instead of 127.0.0.1, such as 0.0.0.0. Requires --allow-host, and a token of yours "
+        "in WFC_TOKEN: everyone who has it can answer prompts and start workflows. The connection is not encrypted.",
+    )
+    names = click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="NAME[:PORT]",
+        callback=_host_names,
+        help="Name by which browsers and agents reach this server, also through a proxy. Requests for other names are "
+        "refused. May be repeated.",
+    )
+    return host(names(command))
+
+
+_HOST_NAME = re.compile(r"(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+
+
+def _host_names(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    for name in given:
+        if not _HOST_NAME.fullmatch(name) or len(name) > 260:
+            raise click.BadParameter(f"`{name[:80]}` is not the name of a host, with or without a port")
+    # Browsers send the name in lower case, and without the port that the scheme implies.
+    return tuple(dict.fromkeys(name.lower() for name in given))
+
+
+def address_of(port: int, host: str | None, names: tuple[str, ...]) -> Address:
+    from wfc_runtime.page.serving import HOST, Address
+
+    if host is not None and host != HOST and not names:
+        raise click.UsageError("--host requires --allow-host: the name by which clients reach this server")
+    return Address(port, host or HOST, names)
 
 
 def refuse_on_temporal() -> click.UsageError:

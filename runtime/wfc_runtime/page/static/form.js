@@ -102,6 +102,38 @@ function field(form, name, schema, required) {
   }
 }
 
+// -- what an answer leads to --------------------------------------------------
+
+const canPreview = (schema) => {
+  const fields = Object.values(schema?.properties || {});
+  return fields.length === 1 && (fields[0].type === "boolean" || Boolean(fields[0].enum));
+};
+
+async function loadPreview(form) {
+  form.preview = [];
+  try {
+    form.preview = (await api.get(`runs/${encodeURIComponent(form.run)}/preview?step_id=${encodeURIComponent(form.action.step_id)}`)).answers;
+  } catch { /* the question is still there without it */ }
+  form.changed();
+}
+
+const NAMES = new Map([[true, "Yes"], [false, "No"]]);
+
+function consequence({ result, status, next, message }) {
+  const [value] = Object.values(result);
+  const words = { completed: "the run ends", failed: `the run fails: ${message}`, refused: message }[status];
+  return html`<li><strong>${text(NAMES.get(value) ?? value)}</strong>: ${words ? text(words) : next.length ? html`goes on with ${next.map((one, at) => html`${at ? ", " : ""}<code>${text(one)}</code>`)}` : "other branches go on"}</li>`;
+}
+
+// What follows each answer. With `eager` it is shown at once; otherwise when somebody opens it.
+export function consequences(form, eager = false) {
+  if (form.done || !canPreview(form.action.result_schema)) return nothing;
+  if (eager && !form.preview) loadPreview(form);
+  const list = form.preview?.length ? html`<ul class="plain-list after">${form.preview.map(consequence)}</ul>` : nothing;
+  if (eager) return list;
+  return html`<details @toggle=${(event) => { if (event.target.open && !form.preview) loadPreview(form); }}><summary>What happens next</summary>${list}</details>`;
+}
+
 // -- the form -----------------------------------------------------------------
 
 export function answerForm(form) {

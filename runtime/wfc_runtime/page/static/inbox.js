@@ -1,7 +1,7 @@
 // The inbox: everything that waits for a person, oldest first, with its form.
 
 import { api, chip, html, isReadOnly, line, nothing, problem, recount, render, say, short, text, titled, when } from "./page.js";
-import { answerForm, formOf } from "./form.js";
+import { answerForm, consequences, formOf } from "./form.js";
 
 export function open(root) {
   let gates = null;
@@ -49,7 +49,7 @@ export function open(root) {
       <p class="step">${text(one.action.step_id)}${deadline ? html` · <strong>answer by ${new Date(deadline).toLocaleString()}</strong>` : nothing}${
         one.action.overdue_seconds ? html` · <strong>overdue</strong>` : nothing}</p>
       <p class="message">${text(one.action.parameters.message ?? "")}</p>
-      ${isReadOnly() ? nothing : answerForm(form)}</li>`;
+      ${isReadOnly() ? nothing : answerForm(form)}${consequences(form)}</li>`;
   };
 
   titled("Inbox · wfc");

@@ -150,7 +150,6 @@ const main = document.getElementById("main");
 let view = null;
 let about = { read_only: false };
 export const isReadOnly = () => about.read_only;
-export const canRetry = () => about.retry;
 
 export const query = () => new URLSearchParams(location.search);
 

@@ -1,11 +1,11 @@
 // One run: where it is and how it got there, what it waits for or how it ended, and everything that happened.
 
 import {
-  ago, api, between, canRetry, chip, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
+  ago, api, between, chip, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
 } from "./page.js";
 import { Chart } from "./chart.js";
-import { answerForm, formOf } from "./form.js";
-import { foldWords, timeline } from "./timeline.js";
+import { answerForm, consequences, formOf } from "./form.js";
+import { foldWords, timeline, within } from "./timeline.js";
 
 const TABS = ["timeline", "history", "state", "children", "source"];
 const ENDED = ["completed", "failed", "cancelled"];
@@ -23,7 +23,7 @@ export function open(root, given) {
 class RunView {
   constructor(root, { run, tab }) {
     Object.assign(this, { root, id: run, tab: tab || "timeline", isGone: false, found: null, picture: null, path: null, failure: null });
-    Object.assign(this, { visits: null, count: 50, events: null, onlyFailures: false, state: null, before: null, family: null, childStatus: "", source: null, asking: "", said: null });
+    Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, childStatus: "", source: null, asking: "", said: null });
     this.at = Number(query().get("at")) || 0;
     this.step = query().get("step") || "";
     // One element for the chart, which templates only put in its place.
@@ -205,8 +205,8 @@ class RunView {
           isOver ? html`took ${seconds(between(run.progress.started, run.progress.updated))}` : html`last moved ${when(run.progress.updated)}`}${
           family.item !== undefined ? html` · item <code>${line(family.item, 60)}</code>` : nothing}</p></div>
       ${isReadOnly() ? nothing : html`<div class="buttons" role="group" aria-label="Actions">
-        ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button><button @click=${() => this.ask("migrate")}>Migrate…</button>`}
-        ${run.status === "failed" && canRetry() ? html`<button @click=${() => this.ask("retry")}>Retry…</button>` : nothing}
+        ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button><button @click=${() => this.migrate()}>Migrate…</button>`}
+        ${run.status === "failed" ? html`<button @click=${() => this.ask("retry")}>Retry…</button>` : nothing}
         ${family.parent ? nothing : html`${isOver ? html`<button @click=${() => this.again()}>Start again…</button>` : nothing}<button @click=${() => this.act("export")}>Export</button>`}</div>`}
       </div>${this.question()}`;
   }
@@ -215,6 +215,25 @@ class RunView {
     this.asking = this.asking === what ? "" : what;
     this.said = null;
     this.show();
+  }
+
+  async migrate() {
+    this.migration = null;
+    this.ask("migrate");
+    try { this.migration = await api.get(`${this.url}/migration`); } catch (error) { this.said = { good: false, words: error.words || error.message }; }
+    this.show();
+  }
+
+  // What the current version changes, and whether the run can continue with it.
+  differences() {
+    const found = this.migration;
+    if (!found) return nothing;
+    if (found.is_current) return html`<p>The run already goes by the current version, ${text(found.to.version)}.</p>`;
+    const list = (words, names) => names.length ? html`<dt>${words}</dt><dd>${names.map((name, at) => html`${at ? ", " : ""}<code>${text(name)}</code>`)}</dd>` : nothing;
+    const isSame = !found.added.length && !found.removed.length && !found.changed.length;
+    return html`<p>From version ${text(found.from.version)} <code>${found.from.digest.slice(0, 8)}</code> to ${text(found.to.version)} <code>${found.to.digest.slice(0, 8)}</code>.</p>
+      ${isSame ? html`<p class="muted">No step of this run differs.</p>` : html`<dl class="facts">${list("New steps", found.added)}${list("Steps that are gone", found.removed)}${list("Steps that changed", found.changed)}</dl>`}
+      ${found.blocked_by.length ? html`<p class="notice is-failed">The run waits in ${found.blocked_by.map((name) => html`<code>${text(name)}</code> `)}, which the current version does not have, or has as a different kind of step. It can't be migrated.</p>` : nothing}`;
   }
 
   async again() {
@@ -244,9 +263,10 @@ class RunView {
       }
     };
     return html`<div class="card ask"><p>${texts[0]}</p>
+      ${this.asking === "migrate" ? this.differences() : nothing}
       ${this.asking === "cancel" ? html`<label for="reason">Reason</label><input id="reason" maxlength="500">` : nothing}
       ${this.asking === "again" ? html`<label for="inputs">Inputs</label><textarea id="inputs" class="code" rows="6" spellcheck="false" .value=${this.inputs ?? ""}></textarea>` : nothing}
-      <div class="buttons"><button class="answer" @click=${send}>${texts[1]}</button><button @click=${() => this.ask("")}>Not now</button></div>${said}</div>`;
+      <div class="buttons"><button class="answer" ?disabled=${this.asking === "migrate" && (!this.migration || this.migration.is_current || this.migration.blocked_by.length > 0)} @click=${send}>${texts[1]}</button><button @click=${() => this.ask("")}>Not now</button></div>${said}</div>`;
   }
 
   chartPanel() {
@@ -280,7 +300,7 @@ class RunView {
     const head = html`<strong>${text(action.step_id)}</strong> <span class="tag">${action.type}</span>${action.overdue_seconds ? html` <span class="tag is-late">overdue by ${seconds(action.overdue_seconds)}</span>` : nothing}`;
     if (isPrompt) {
       return html`<div class="wait is-person"><p>${head} asks you</p><p class="message">${text(parameters.message)}</p>
-        ${parameters.deadline ? html`<p><strong>Answer by ${new Date(parameters.deadline).toLocaleString()}</strong></p>` : nothing}${isReadOnly() ? nothing : answerForm(form)}</div>`;
+        ${parameters.deadline ? html`<p><strong>Answer by ${new Date(parameters.deadline).toLocaleString()}</strong></p>` : nothing}${isReadOnly() ? nothing : answerForm(form)}${consequences(form, true)}</div>`;
     }
     if (parameters.resume_at) return html`<div class="wait"><p>${head}</p><p class="muted">Goes on at ${new Date(parameters.resume_at).toLocaleTimeString()}.</p></div>`;
     if (parameters.children) {
@@ -306,14 +326,14 @@ class RunView {
 
   tab_timeline() {
     const now = ENDED.includes(this.run.status) ? Date.parse(this.run.progress.updated) : Date.now();
-    const words = this.visits ? foldWords(this.count ? this.visits.slice(-this.count) : this.visits, now) : "";
+    const words = this.visits ? foldWords(within(this.visits, this.range), now) : "";
     return html`${timeline(this.visits, {
-      step: this.step, select: (state) => this.select(state), now, count: this.count, choose: (count) => { this.count = count; this.show(); },
+      step: this.step, select: (state) => this.select(state), now, range: this.range, choose: (range) => { this.range = range; this.show(); },
       more: Boolean(this.visitsBefore), earlier: async () => {
         const found = await api.get(`${this.url}/visits?limit=200&before=${this.visitsBefore}`);
         this.visits = [...found.visits, ...this.visits];
         this.visitsBefore = found.before;
-        this.count = 0;
+        this.range = { last: 0 };
         this.show();
       },
     })}${words ? html`<p class="muted">${words}</p>` : nothing}`;

@@ -31,13 +31,31 @@ export function scaleOf(bars, now) {
   return { at: (moment) => places.get(moment) ?? 0, folds, end: x || WIDTH };
 }
 
-export function timeline(visits, { step, names, select, now, count, choose, more, earlier }) {
+// The visits to show: the last ones (`last`, 0 for all), or those from one visit to another.
+export function within(visits, { last, from, to }) {
+  if (from === undefined) return last ? visits.slice(-last) : visits;
+  const first = visits.findIndex((one) => one.step_id === from);
+  const end = visits.findIndex((one) => one.step_id === to);
+  return visits.slice(Math.max(0, first), end < 0 ? visits.length : Math.max(first, end) + 1);
+}
+
+const CHOICES = [["10", "last 10 visits"], ["50", "last 50 visits"], ["0", "all that are loaded"], ["range", "from one visit to another"]];
+
+function rangeTools(visits, range, choose) {
+  const isRange = range.from !== undefined;
+  const change = (event) => choose(event.target.value === "range" ? { from: visits[0].step_id, to: visits.at(-1).step_id } : { last: Number(event.target.value) });
+  const end = (name, label) => html`<label>${label} <select @change=${(event) => choose({ ...range, [name]: event.target.value })}>${visits.map((one) => html`
+    <option value=${one.step_id} ?selected=${one.step_id === range[name]}>${text(one.step_id)}, ${new Date(one.began).toLocaleTimeString()}</option>`)}</select></label>`;
+  return html`<label>Show <select @change=${change}>${CHOICES.map(([value, name]) => html`
+    <option value=${value} ?selected=${value === (isRange ? "range" : String(range.last))}>${name}</option>`)}</select></label>${isRange ? html` ${end("from", "From")} ${end("to", "To")}` : nothing}`;
+}
+
+export function timeline(visits, { step, names, select, now, range, choose, more, earlier }) {
   if (!visits) return html`<p class="empty">Loading…</p>`;
-  const shown = count ? visits.slice(-count) : visits;
+  const shown = within(visits, range);
   if (!shown.length) return html`<p class="empty">No step has taken time yet.</p>`;
   const scale = scaleOf(shown, now);
-  return html`<div class="bar-tools"><label>Show <select @change=${(event) => choose(Number(event.target.value))}>
-      ${[[10, "last 10 visits"], [50, "last 50 visits"], [0, "all that are loaded"]].map(([value, name]) => html`<option value=${value} ?selected=${value === count}>${name}</option>`)}</select></label>
+  return html`<div class="bar-tools"><span class="range">${rangeTools(visits, range, choose)}</span>
     <span class="keys"><i class="key is-agent"></i>agent <i class="key is-person"></i>person <i class="key is-time"></i>time <i class="key is-children"></i>children <i class="key is-server"></i>server</span></div>
     <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When</th><th scope="col">Took</th><th scope="col">Ended by</th></tr></thead>
     <tbody>${shown.map((bar) => row(bar, scale, { step, names, select, now }))}</tbody></table></div>

@@ -41,6 +41,7 @@ export function open(root, { workflow }) {
       <p class="message">${text(found.description)}</p>
       <div class="columns"><section class="panel now" aria-label="Facts"><h2>Inputs</h2>${inputs(found.inputs)}
         <h2>Plan</h2><p>${plan.actions ? html`At least ${plan.actions.least ?? "?"} and at most ${plan.actions.most ?? "any number of"} actions.` : nothing}</p>
+        ${found.versions.length ? html`<h2>Versions in use</h2><ul class="plain-list">${found.versions.map((one) => html`<li><code title=${one.digest}>${one.digest.slice(0, 8)}</code> ${one.digest === found.digest ? html`<span class="tag">current</span> ` : nothing}${one.runs} ${one.runs === 1 ? "run" : "runs"} in progress</li>`)}</ul>` : nothing}
         <h2>Last runs</h2>${found.runs.length ? html`<ul class="plain-list">${found.runs.map((run) => html`<li data-row><a href="/runs/${run.workflow_id}"><code>${short(run.workflow_id)}</code></a> ${chip(run.status)} ${when(run.started)}</li>`)}</ul>
           <p><a href="/runs?workflow=${found.workflow}">All runs of it</a></p>` : html`<p class="muted">None yet.</p>`}</section>
         <section class="panel" aria-label="Chart"><div id="chart" class="chart-box" tabindex="0" role="group" aria-label="Chart of the workflow"></div>${state.noChart ? problem(state.noChart) : nothing}</section></div>

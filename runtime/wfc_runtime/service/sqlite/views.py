@@ -15,9 +15,10 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.history import shown_event, timestamp
-from wfc_runtime.service.ids import check_name, check_run_id
+from wfc_runtime.service.ids import check_name, check_run_id, check_step_id
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.path import Path
+from wfc_runtime.service.previews import migration_reply, preview_reply
 from wfc_runtime.service.replay import replayed
 from wfc_runtime.service.replies import history_reply, listed_run, state_reply, statuses_of
 from wfc_runtime.service.sqlite.unit_of_work import SnapshotCache, pinned_machine, pinned_module
@@ -149,6 +150,21 @@ class SqliteViews:
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
         row = self._queries.require(check_run_id(run))
         return state_reply(*self._cache.load(self._queries, row), fields)
+
+    def preview(self, run: str, step_id: str) -> Reply:
+        _, machine, snapshot = self.definition(run)
+        return preview_reply(run, machine, snapshot, check_step_id(step_id), self._clock(), self.limits)
+
+    def migration(self, run: str) -> Reply:
+        row, module, _, snapshot = self._whole(run)
+        return migration_reply(row, snapshot, module, self.registry.find(row.workflow))
+
+    def versions(self, workflow: str) -> Reply:
+        found = self._queries.versions(check_name(workflow))
+        return {
+            "workflow": workflow,
+            "versions": [{"digest": digest, "runs": runs} for digest, runs in found],
+        }
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         _, module, machine, snapshot = self._whole(run)

@@ -349,10 +349,10 @@ class Host:
 
     @property
     def listed_details(self) -> dict[str, Json]:
-        """Whom the run waits for, and its inputs as lists show them."""
+        """Whom the run waits for, its inputs as lists show them, and the version that it is pinned to."""
         pending = [awaited(one.to_data()) for one in self.now.pending.values()]
         inputs = self._listed_inputs if self.row.visit is None else {}
-        return {WAITS_FOR: list(dict.fromkeys(pending)), INPUTS: inputs}
+        return {WAITS_FOR: list(dict.fromkeys(pending)), INPUTS: inputs, "digest": self.row.digest}
 
     @cached_property
     def _listed_inputs(self) -> dict[str, Json]:

@@ -21,9 +21,10 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import machine_of
-from wfc_runtime.service.ids import check_name, check_run_id
+from wfc_runtime.service.ids import check_name, check_run_id, check_step_id
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.path import Path
+from wfc_runtime.service.previews import migration_reply, preview_reply
 from wfc_runtime.service.replay import replayed
 from wfc_runtime.service.replies import shown_item, statuses_of
 from wfc_runtime.service.temporal.calls import Calls
@@ -276,6 +277,28 @@ class TemporalViews:
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
         return self._run(self._calls.state(check_run_id(run), fields))
+
+    def preview(self, run: str, step_id: str) -> Reply:
+        _, machine, snapshot = self.definition(run)
+        at = self._clock() if self._clock else time.time()
+        return preview_reply(run, machine, snapshot, check_step_id(step_id), at, self.limits)
+
+    def migration(self, run: str) -> Reply:
+        seed, _ = self._run(self._calls.whole(check_run_id(run)))
+        module, _, snapshot = self._definition(seed)
+        row = RunRow(run, seed.workflow, seed.digest, task=seed.task, agent=seed.agent)
+        return migration_reply(row, snapshot, module, self.modules.find(seed.workflow))
+
+    def versions(self, workflow: str) -> Reply:
+        counts = self._run(self._digests(check_name(workflow)))
+        return {
+            "workflow": workflow,
+            "versions": [{"digest": digest, "runs": runs} for digest, runs in counts.most_common()],
+        }
+
+    async def _digests(self, workflow: str) -> Counter[str]:
+        query = listing_query(self.settings.task_queue, ("running",), workflow)
+        return Counter([(await one.memo()).get("digest", "") async for one in self._executions(query)])
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
