@@ -19,6 +19,8 @@ AT_ONCE = 50
 """The default limit of pending actions of a run."""
 ANY = "*"
 """The pattern that matches every command."""
+MORE_WORKFLOWS = Path(".aromcp", "workflows")
+"""A folder of workflows beside the project's own, by a convention of other tools."""
 GITHUB_WORKSPACE = "GITHUB_WORKSPACE"
 """The environment variable with the root of the repository in a GitHub Actions job: annotations are relative to it."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -105,6 +107,11 @@ class Config:
     @property
     def workflows_dir(self) -> Path:
         return self.root / self.workflows
+
+    @property
+    def workflow_dirs(self) -> tuple[Path, ...]:
+        """The folders of the project's workflows: its own, and `.aromcp/workflows` if there is one."""
+        return (self.workflows_dir, *(one for one in (self.root / MORE_WORKFLOWS,) if one.is_dir()))
 
     @property
     def generated_dir(self) -> Path:

@@ -107,13 +107,14 @@ def _on_path() -> Iterator[Result]:
 
 
 def check_project_files(config: Config) -> Iterator[Result]:
-    folder = config.workflows_dir
-    if not folder.is_dir():
+    folders = [folder for folder in config.workflow_dirs if folder.is_dir()]
+    if not folders:
         help = "`wfc init` writes a first workflow; or set `workflows` in [tool.wfc]"
         yield bad("workflows", f"there is no folder `{config.workflows}`", help)
         return
     try:
-        selection = Selection(config, list(in_folder(folder, config, whole=True)), [folder])
+        files = [path for folder in folders for path in in_folder(folder, config, whole=True)]
+        selection = Selection(config, files, folders)
         if selection.files:
             yield from _workflows(selection)
         else:

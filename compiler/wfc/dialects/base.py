@@ -36,6 +36,10 @@ class Dialect(ABC):
     def schema(self) -> dict[str, Any]:
         """The language as JSON Schema."""
 
+    def mark(self) -> dict[str, Any]:
+        """A JSON Schema that a file of this language satisfies, and no file of another one."""
+        return {"required": [self.name], "not": {"required": ["steps"]}}
+
     def in_braces(self, root: Mapping) -> list[Edit]:
         """The edits that write the references of a file in double braces. Raises `NotRewrittenError`."""
         raise NotRewrittenError("only a workflow of blocks has this notation")

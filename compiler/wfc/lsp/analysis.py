@@ -60,9 +60,9 @@ class Analysis:
         opened.pop(self.path.resolve(), None)
         for shown, data in on_disk():
             yield shown, opened.pop(Path(shown).resolve(), data)
-        folder = config.workflows_dir.resolve()
         for path, data in opened.items():
-            if path.is_relative_to(folder) and not is_left_out(path, folder, config):
+            folder = _around(path, config)
+            if folder is not None and not is_left_out(path, folder, config):
                 yield str(path), data
 
     def _config(self) -> Config:
@@ -125,11 +125,11 @@ class Analysis:
     @cached_property
     def is_workflow(self) -> bool:
         """Whether the document is a workflow: editors send every YAML file."""
-        folder = self.file.config.workflows_dir.resolve()
         path = self.path.resolve()
+        folder = _around(path, self.file.config)
         if self.file.is_test:
-            return path.is_relative_to(folder) or self.file.project.tested_by(self.file) is not None
-        if path.is_relative_to(folder):
+            return folder is not None or self.file.project.tested_by(self.file) is not None
+        if folder is not None:
             return not is_left_out(path, folder, self.file.config)
         return is_workflow(self.file.document.root)
 
@@ -206,3 +206,9 @@ class Analysis:
         for name in rest:
             kind = member(kind, name) if kind is not None else None
         return kind
+
+
+def _around(path: Path, config: Config) -> Path | None:
+    """The workflow folder of the project that a file is in."""
+    folders = (folder.resolve() for folder in config.workflow_dirs)
+    return next((folder for folder in folders if path.is_relative_to(folder)), None)

@@ -4,6 +4,8 @@ wfc reads YAML 1.2, where `on`, `off`, `yes`, `no`, `y`, `n`, `12:30`, `1_000` a
 ten. Parsers of YAML 1.1, which many editors, linters and scripts still use, read booleans, the number 750, the number
 1000, a date and the number eight. A quoted value is the same to all of them.
 
+A comma after a value, as in JSON, is part of it: `true,` is text.
+
 A value of the wrong type, such as `required: yes`, is reported by WF006 instead. A lone `y` or `n` is reported only as
 a value that could be meant as yes or no: as a key or a name, nearly every parser of YAML 1.1 reads it as text too.
 
@@ -58,12 +60,16 @@ _FORMS = (
         "a time",
     ),
 )
+_WITH_COMMA = pattern(r"(?:true|false|null|-?[0-9]+(?:\.[0-9]+)?),")
 _LONGEST = 40
 
 
 @rule("WF003", "ambiguous-scalar", Severity.WARNING, fix="safe")
 def check(file: SourceFile) -> Iterator[Finding]:
     nodes = nodes_of(file.document.root)
+    for scalar in nodes.scalars:
+        if not scalar.style and scalar.text.endswith(",") and _WITH_COMMA.fullmatch(scalar.text):
+            yield _with_comma(scalar)
     found = [
         (scalar, other)
         for scalar in nodes.scalars
@@ -101,6 +107,15 @@ def _other_meaning(text: str) -> str | None:
         if form.fullmatch(text):
             return meaning.format(octal=int(text, 8)) if "{" in meaning else meaning
     return None
+
+
+def _with_comma(node: Scalar) -> Finding:
+    return Finding(
+        node.span,
+        f"`{node.text}` is text: YAML has no comma after a value",
+        help=f"write `{node.text[:-1]}`, or quote it if it is text",
+        fix=Fix("remove the comma", (Edit(node.span, node.text[:-1]),), safe=False),
+    )
 
 
 def _finding(node: Scalar, other: str, is_key: bool) -> Finding:

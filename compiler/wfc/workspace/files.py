@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.config import Config, ReadError, TextFile, find_root, load_config, real
+from wfc.config import MORE_WORKFLOWS, Config, ReadError, TextFile, find_root, load_config, real
 from wfc.struct import struct
 from wfc.testfiles import is_test_file
 
@@ -55,14 +55,15 @@ def select(paths: tuple[str, ...]) -> Selection:
 
 def _of_project() -> Selection:
     config = load_config(Path("."))
-    folder = as_typed(config.workflows_dir)
-    if not folder.is_dir():
+    folders = [folder for folder in map(as_typed, config.workflow_dirs) if folder.is_dir()]
+    if not folders:
         raise click.UsageError(
-            f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
-            "pyproject.toml"
+            f"there is no folder `{as_typed(config.workflows_dir)}`; name files or folders, or set `workflows` in "
+            "[tool.wfc] of pyproject.toml"
         )
-    tests = list(in_folder(folder, config, tests=True))
-    return Selection(config, list(in_folder(folder, config, whole=True)), [folder], tests)
+    files = [path for folder in folders for path in in_folder(folder, config, whole=True)]
+    tests = [path for folder in folders for path in in_folder(folder, config, tests=True)]
+    return Selection(config, files, folders, tests)
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
@@ -168,6 +169,16 @@ def template_folders() -> list[Path]:
     return [folder for folder in reversed(named_templates()) if folder.is_dir()]
 
 
+def users_folder() -> Path | None:
+    """The user's own workflows, `~/.aromcp/workflows`, if there are any. Only servers look there: `check` and `compile`
+    must give the same on every machine."""
+    try:
+        folder = Path.home() / MORE_WORKFLOWS
+    except RuntimeError:  # There is no home folder.
+        return None
+    return folder if folder.is_dir() else None
+
+
 def is_template(path: str) -> bool:
     """Whether a file is in one of these folders."""
     return any(real(Path(path)).is_relative_to(real(folder)) for folder in template_folders())
@@ -178,7 +189,7 @@ def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Pat
     config = selection.config
     known = {real(path) for path in selection.folders}
     # The same folder may be given by two paths; it is searched once.
-    whole = [] if real(config.workflows_dir) in known else [config.workflows_dir]
+    whole = [folder for folder in config.workflow_dirs if real(folder) not in known]
     folders = {*selection.folders, *whole}
     parents = {path.parent for path in (*selection.files, *selection.tests)}
     beside = {path for path in parents - folders if real(path) not in known}

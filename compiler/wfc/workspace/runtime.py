@@ -60,14 +60,14 @@ def modules_at_start(config: Config, folders: Iterable[Path], process: str = "se
 
 
 class Sources:
-    """The workflow sources of a project, with the settings and the folder that it had when this was made."""
+    """The workflow sources of a project, with the settings and the folders that it had when this was made."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._folder = real(config.workflows_dir)
+        self._folders = {folder: real(folder) for folder in config.workflow_dirs}
 
     def state(self) -> object:
-        folders = (self._config.workflows_dir, *template_folders())
+        folders = (*self._folders, *template_folders())
         found = [path for folder in folders for path in in_folder(folder, self._config)]
         return {path: (_stamp(path), *self._named_texts(path)) for path in found}
 
@@ -111,8 +111,12 @@ class Sources:
 
     def _files(self) -> list[Path]:
         """The sources, except links that lead out of their folder."""
-        found = in_folder(self._config.workflows_dir, self._config)
-        return [path for path in found if real(path).is_relative_to(self._folder)]
+        return [
+            path
+            for folder, place in self._folders.items()
+            for path in in_folder(folder, self._config)
+            if real(path).is_relative_to(place)
+        ]
 
     def _recorded(self, path: Path) -> str:
         """The path of a source in a header. A path from a header is only compared with it and never opened, so an
@@ -130,7 +134,7 @@ class Sources:
         from wfc.compiler import compile_file
         from wfc.workspace.loading import load_project
 
-        everything = Selection(self._config, self._files(), [self._config.workflows_dir])
+        everything = Selection(self._config, self._files(), list(self._folders))
         tries = [(Selection(self._config, [path], []), True) for path in paths]
         tries += [(everything, True), (everything, False)] if template_folders() else [(everything, True)]
         for selection, with_templates in tries:

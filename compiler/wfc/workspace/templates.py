@@ -1,7 +1,9 @@
-"""Workflow folders in addition to that of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas.
+"""Workflow folders in addition to those of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas, and the
+user's own `~/.aromcp/workflows`.
 
 Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A workflow in a later
-folder overrides one of the same name in an earlier folder, and all of them override those of the project.
+folder overrides one of the same name in an earlier folder, and all of them override those of the project, except for
+the user's: a workflow of the project hides one of the same name there.
 """
 
 from __future__ import annotations
@@ -24,31 +26,47 @@ _Stamps = dict[Path, tuple[int, int]]
 
 
 class TemplateRegistry(Registry):
-    """The compiled workflows of the project, overridden by those of the folders."""
+    """The compiled workflows of the project, overridden by those of the folders. Those of the user come last."""
 
     def __init__(
-        self, config: Config, generated: Path, folders: Iterable[Path], trust: Trust | None = None
+        self,
+        config: Config,
+        generated: Path,
+        folders: Iterable[Path],
+        trust: Trust | None = None,
+        users: Path | None = None,
     ) -> None:
         super().__init__(generated, trust)
-        self._config = config
         self._folders = list(folders)
-        self._stamps: _Stamps | None = None
-        self._own: dict[str, Module] = {}
-        self._broken: dict[str, DefinitionError] = {}
+        self._own = _Compiled(config, self._folders)
+        self._users = _Compiled(config, [users] if users else [])
 
     def find(self, name: str) -> Module:
         with self._lock:
             self._refresh()
-            if name in self._broken:
-                raise self._broken[name].with_traceback(None)
-            return self._own.get(name) or super().find(name)
+            if name in self._own:
+                return self._own.module(name)
+            if name in self._users and name not in self._names_of_project():
+                return self._users.module(name)
+            return super().find(name)
 
     def modules(self) -> list[Module]:
         with self._lock:
             self._refresh()
-            taken = {*self._own, *self._broken}
-            found = [module for module in super().modules() if module.workflow.name not in taken]
-            return sorted([*found, *self._own.values()], key=lambda module: module.workflow.name)
+            found = [module for module in super().modules() if module.workflow.name not in self._own]
+            found += self._own.modules.values()
+            names = {module.workflow.name for module in found} | {*self._own.broken}
+            found += [module for name, module in self._users.modules.items() if name not in names]
+            return sorted(found, key=lambda module: module.workflow.name)
+
+    def hidden(self) -> list[tuple[str, str]]:
+        with self._lock:
+            self._refresh()
+            taken = {*self._own.modules, *self._own.broken, *self._names_of_project()}
+            return [(name, str(path)) for name, path in self._users.paths.items() if name in taken]
+
+    def _names_of_project(self) -> set[str]:
+        return {module.workflow.name for module in super().modules()}
 
     def problems(self) -> list[DefinitionError]:
         with self._lock:
@@ -60,25 +78,48 @@ class TemplateRegistry(Registry):
                 for folder in self._folders
                 if not folder.is_dir()
             ]
-            return [*super().problems(), *self._broken.values(), *missing]
-
-    # -- compiling -------------------------------------------------------------
+            broken = [*self._own.broken.values(), *self._users.broken.values()]
+            return [*super().problems(), *broken, *missing]
 
     def _refresh(self) -> None:
+        self._own.refresh(self)
+        self._users.refresh(self)
+
+
+class _Compiled:
+    """The workflows of some folders, compiled again when a file changes."""
+
+    def __init__(self, config: Config, folders: list[Path]) -> None:
+        self._config = config
+        self._folders = folders
+        self._stamps: _Stamps | None = None
+        self.paths: dict[str, Path] = {}
+        self.modules: dict[str, Module] = {}
+        self.broken: dict[str, DefinitionError] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.paths
+
+    def module(self, name: str) -> Module:
+        if name in self.broken:
+            raise self.broken[name].with_traceback(None)
+        return self.modules[name]
+
+    def refresh(self, registry: Registry) -> None:
         stamps = {path: _stamp(path) for folder in self._folders for path in _files(folder)}
         if stamps == self._stamps:
             return
-        self._own, self._broken = {}, {}
-        chosen = self._chosen(list(stamps))
+        self.modules, self.broken = {}, {}
+        chosen = self.paths = self._chosen(list(stamps))
         project, files = load_project(Selection(self._config, list(chosen.values()), []))
         compilation = compile_project(project, {file: str(path) for path, file in files.items()})
         for made in compilation.modules:
             header = read_header(made.text)
             assert header is not None
-            module = self.pin(header.body, made.text, made.line_map)
-            self._own[module.workflow.name] = module
-        for name in chosen.keys() - self._own.keys():
-            self._broken[name] = _broken(name, chosen[name], compilation.findings)
+            module = registry.pin(header.body, made.text, made.line_map)
+            self.modules[module.workflow.name] = module
+        for name in chosen.keys() - self.modules.keys():
+            self.broken[name] = _broken(name, chosen[name], compilation.findings)
         self._stamps = stamps
 
     def _chosen(self, paths: list[Path]) -> dict[str, Path]:

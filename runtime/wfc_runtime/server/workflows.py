@@ -32,6 +32,9 @@ def listed(registry: Registry, query: str) -> Reply:
     words = query.lower().split()
     found = [module for module in registry.modules() if all(word in _searched(module) for word in words)]
     reply: Reply = {"workflows": [_summary(module) for module in found]}
+    hidden = [{"workflow": name, "found_at": path} for name, path in registry.hidden()]
+    if hidden:
+        reply["hidden"] = hidden
     broken = [{"reason": error.message, "hint": error.hint} for error in registry.problems()]
     if broken:
         reply["broken"] = broken
@@ -56,6 +59,7 @@ def info(module: Module) -> Reply:
         **({"author": workflow.author} if workflow.author else {}),
         **({"tags": list(workflow.tags)} if workflow.tags else {}),
         "source": module.source,
+        "found_at": module.source,
         "inputs": input_schema(module),
         **({"outputs": outputs} if (outputs := workflow.machine.facts.get("outputs")) else {}),
         "steps": list(_steps(module, workflow.name, workflow.machine)),

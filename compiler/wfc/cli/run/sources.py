@@ -66,9 +66,10 @@ class SourceRegistry(Registry):
             return self._own[name]
 
     def _in_sources(self, name: str) -> SourceFile | None:
-        if not self.config.workflows_dir.is_dir():
+        folders = tuple(str(folder) for folder in self.config.workflow_dirs if folder.is_dir())
+        if not folders:
             return None
-        _, files = load_project(select((str(self.config.workflows_dir),)))
+        _, files = load_project(select(folders))
         named = [file for file in files.values() if file.name == name]
         return named[0] if len(named) == 1 and not has_errors(check_file(named[0])) else None
 

@@ -104,7 +104,7 @@ def check_patterns(option: str, patterns: Iterable[str], root: Path, more_roots:
 
 def source_folders(config: Config) -> tuple[Path, ...]:
     """The folders of workflow sources, which no file step may write to."""
-    return (config.workflows_dir, *named_templates())
+    return (*config.workflow_dirs, *named_templates())
 
 
 @dataclass(frozen=True, slots=True)
