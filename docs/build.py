@@ -165,6 +165,8 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
 _SETS = {
     "core": "Always offered: what an agent needs to execute a workflow.",
     "debug": "With `--toolsets core,debug`: inspect runs.",
+    "journal": "With `--toolsets core,journal`: keep what was decided, reached and run into with the run. See "
+    "[journal.md](journal.md).",
     "author": "With `--toolsets core,author`: try out workflows that are not saved yet.",
 }
 

@@ -97,6 +97,8 @@ class Config:
     agents: dict[str, Any] | None = None
     """Names and wishes for `wfc run --agent`: `default`, `parallel`, `models` and, by name, `roles`. None where the
     project has no such table."""
+    journal_requires_agent: bool = False
+    """Whether the journal only takes entries of named agents."""
     engine: str = "sqlite"
     """The engine that stores the runs."""
     temporal: dict[str, Any] = field(default_factory=dict)
@@ -153,6 +155,7 @@ def load_config(start: Path) -> Config:
 
 def _config(root: Path, table: Any) -> Config:
     values = _read_table("tool.wfc", table, _SETTINGS)
+    values["journal_requires_agent"] = values.pop("journal", False)
     for code in values.get("ignore", ()):
         if wrong := refusal(code):
             raise ConfigError(f"[tool.wfc] ignore {wrong}")
@@ -270,6 +273,10 @@ def _agents(table: str, key: str, value: Any) -> dict[str, Any]:
     return {**_read_table(name, plain, _AGENT_SETTINGS), "roles": roles}
 
 
+def _journal(table: str, key: str, value: Any) -> bool:
+    return bool(_table_of({"require_agent": _flag})(table, key, value).get("require_agent", False))
+
+
 def _words(table: str, key: str, value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(one, str) and one for one in value.values()):
         raise _misfit(table, key, "a table of text")
@@ -337,5 +344,6 @@ _SETTINGS: dict[str, Reader] = {
     "run_limits": _run_limits,
     "exec": _exec,
     "agents": _agents,
+    "journal": _journal,
     "temporal": _temporal,
 }

@@ -20,6 +20,7 @@ from wfc.hooks import HOOKS
 from wfc.starter.claude_plugin import (
     COMMAND_TOOLS,
     HOOK_EVENTS,
+    TOOLSETS,
     UNASKED_TOOLS,
     marketplace,
     plugin_files,
@@ -97,10 +98,12 @@ def test_the_icon_is_a_square_png_of_a_size_that_the_directory_accepts() -> None
 
 @pytest.mark.parametrize("files", [plugin_files(), project_files()], ids=["plugin", "project"])
 def test_every_tool_that_a_text_names_exists(files: dict[str, str]) -> None:
-    tools = {*load_tools(["core"])}
+    tools = {*load_tools(TOOLSETS.split(","))}
     named = {name for text in files.values() for name in re.findall(r"mcp__(?:plugin_wfc_)?wfc__(\w+)", text)}
     assert named <= tools
     assert {*COMMAND_TOOLS} <= named
+    server = json.loads(files[".mcp.json"])["mcpServers"]["wfc"]
+    assert server == {"command": "wfc", "args": ["serve", "--toolsets", TOOLSETS]}
 
 
 @pytest.mark.parametrize("files", [plugin_files(), project_files()], ids=["plugin", "project"])

@@ -357,3 +357,29 @@ def test_shells_complete_the_ids_of_runs(project: Path, ended: str) -> None:
     with chdir(project):
         assert [item.value for item in found.get_completions(["runs", "show"], ended[:3])] == [ended]
         assert found.get_completions(["runs", "show"], "nosuch") == []
+
+
+def test_a_journal_is_shown_as_text_markdown_and_json(project: Path, run: str) -> None:
+    from wfc_runtime.service.journal_entries import Logged, StartedTask
+
+    assert "nothing has been logged" in wfc("runs", "journal", run, cwd=project).out
+    service = SqliteService.open(project / ".wfc" / "state.db", project / "generated")
+    chosen = {"question": "Which\nway?", "chosen": "# Left", "reasoning": "<b>Short</b>\x1b[2J"}
+    service.log(Logged(run, "ask-first", "decision", chosen), actor="toolu_1")
+    service.log(Logged(run, "", "issue", {"description": "No key", "requires_human": True}))
+    service.log(StartedTask(run, "Read | it", agent="reader"))
+    service.close()
+    text = wfc("runs", "journal", run[:8], cwd=project).out
+    assert "decision   ask-first (person)  Which way? -> # Left" in text
+    assert "BLOCKER    run (orchestrator)  No key" in text
+    assert "t1 Read | it (reader)  open" in text
+    assert "\x1b" not in text
+    markdown = wfc("runs", "journal", run, "--format", "markdown", cwd=project).out
+    assert "- **Which way? -> \\# Left** (person, " in markdown.replace("\\>", ">")
+    assert "| Read \\| it | reader | open |" in markdown
+    assert "<b>" not in markdown
+    found = json.loads(wfc("runs", "journal", run, "--format", "json", cwd=project).out)
+    assert found["decisions"][0]["actor"] == "toolu_1"
+    timeline = wfc("runs", "history", run, cwd=project).out
+    assert "journal: decision of ask-first: Which\\nway? -> # Left, by toolu_1" in timeline
+    assert "journal: task started of t1: Read | it" in timeline

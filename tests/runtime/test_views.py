@@ -145,6 +145,7 @@ def test_a_store_of_an_earlier_version_has_its_gates_in_the_inbox(file_box: Box)
     with sqlite3.connect(file_box.state) as connection:
         connection.execute("DROP TABLE gates")
         connection.execute("DROP INDEX runs_of_workflow")
+        connection.execute("DROP INDEX history_journal")
         connection.execute(f"PRAGMA user_version = {_before('gates')}")
     connection.close()
     [gate] = file_box.restart().waiting()["waiting"]

@@ -41,7 +41,9 @@ def command(show: bool, claude: bool) -> int:
         raise click.UsageError(f"the root of the project is `{root}`; run wfc init there")
     config = load_config(root)
     style = style_for(sys.stdout)
-    for piece in (*PIECES, *_SCHEMAS, *(claude_pieces() if claude else ())):
+    pieces = (*PIECES, *_SCHEMAS, *(claude_pieces() if claude else ()))
+    # Claude Code gets a server with more tools, in the same file.
+    for piece in {piece.path: piece for piece in pieces}.values():
         if show:
             title = style.paint(piece.place(config.workflows), "bold")
             say(f"{title}: {piece.purpose}\n{_indented(piece.content(config.workflows))}")

@@ -161,6 +161,7 @@ def command(
         allowed=allowed,
         root=config.root,
         known_tools=config.tools,
+        journal_requires_agent=config.journal_requires_agent,
         sources=(chosen.generated, config.root / "pyproject.toml", *named_templates(), *_users(config))
         if behind_front
         else None,

@@ -97,6 +97,7 @@ PIECES = (
 
 def _claude_piece(path: str, text: str) -> Piece:
     purposes = {
+        ".mcp.json": ("the server that agents start, with its journal", "journal"),
         ".claude/commands/workflow.md": ("the command `/workflow`", "wfc"),
         ".claude/settings.json": ("permissions for the wfc tools", "mcp__wfc__"),
         "CLAUDE.md": ("a paragraph about workflows", "<!-- wfc: begin -->"),

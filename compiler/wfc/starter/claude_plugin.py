@@ -17,11 +17,17 @@ COMMAND_TOOLS = (
     "submit_result",
     "get_workflow_status",
     "list_runs",
+    "get_context",
+    "log_decision",
+    "log_milestone",
+    "log_issue",
     "cancel_workflow",
 )
 """The tools that `/workflow` calls."""
 UNASKED_TOOLS = tuple(tool for tool in COMMAND_TOOLS if tool != "cancel_workflow")
 """The tools that a project allows without a question. Cancelling a run cannot be undone."""
+TOOLSETS = "core,journal"
+"""What the server offers to Claude Code."""
 HOOK_EVENTS = {"SessionStart": "session-start", "Stop": "stop", "SubagentStop": "subagent-stop"}
 _DESCRIPTION = (
     "Durable, compiled agent workflows: checked ahead of time, driven one action at a time, never lost."
@@ -37,7 +43,7 @@ _PROJECT = {"%PREFIX%": "mcp__wfc__", "%RUNNER%": "wfc:runner", "%COMMAND%": "/w
 def plugin_files() -> dict[str, str]:
     """The plugin's text files, by their path in the folder `plugin/`."""
     return {
-        ".mcp.json": _json({"mcpServers": {"wfc": {"command": "wfc", "args": ["serve"]}}}),
+        ".mcp.json": _server(),
         "commands/workflow.md": _text("workflow.md", _PLUGIN),
         "README.md": _text("README.md", _PLUGIN),
         **_shared_files(_PLUGIN),
@@ -61,6 +67,7 @@ def project_files() -> dict[str, str]:
     """The project's side. The server comes from .mcp.json, so that other clients find it as well."""
     plugin = {f".claude/skills/wfc/{path}": text for path, text in _shared_files(_PROJECT).items()}
     return {
+        ".mcp.json": _server(),
         ".claude/commands/workflow.md": _text("workflow.md", _PROJECT),
         **plugin,
         ".claude/settings.json": _json(
@@ -89,6 +96,11 @@ def _shared_files(words: dict[str, str]) -> dict[str, str]:
         "skills/write-workflow/SKILL.md": _text("SKILL.md", words),
         "hooks/hooks.json": _hooks(),
     }
+
+
+def _server() -> str:
+    server = {"command": "wfc", "args": ["serve", "--toolsets", TOOLSETS]}
+    return _json({"mcpServers": {"wfc": server}})
 
 
 def _hooks() -> str:

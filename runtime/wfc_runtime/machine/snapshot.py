@@ -178,6 +178,8 @@ class Snapshot:
     """The part of `size` that is derived fields, which have a limit of their own."""
     starting: bool = False
     """Whether the values that a run computes at its start are still missing."""
+    blockers: dict[str, str] = field(default_factory=dict)
+    """The issues in the run's journal that wait for a person, by id. Replaced, never modified in place."""
 
     @property
     def mask(self) -> Mask:
@@ -253,6 +255,7 @@ class Snapshot:
             self.answered,
             self.derived_size,
             self.starting,
+            self.blockers,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -318,4 +321,5 @@ _SNAPSHOT_FIELDS = (
     "caught",
     "derived_size",
     "starting",
+    "blockers",
 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Options.
 
-TOOLSETS = ("core", "author", "debug")
+TOOLSETS = ("core", "author", "debug", "journal")
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Options:
     """The project's folder, where Claude Code keeps the project's agents."""
     known_tools: tuple[str, ...] | None = None
     """The tools that the project's agents have; None if the settings don't say."""
+    journal_requires_agent: bool = False
+    """Whether the journal only takes entries of named agents."""
     sources: tuple[Path, ...] | None = None
     """For a worker behind a front: the files and folders that its lists depend on; they are reported to the front."""
 

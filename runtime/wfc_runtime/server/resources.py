@@ -29,7 +29,7 @@ _JSON, _MERMAID = "application/json", "text/vnd.mermaid"
 _MOST_EVENTS = 5_000
 _LISTED = 20
 _URI = re.compile(
-    r"wfc://runs/(?P<run>[^/]+)/(?P<what>state|history|result|actions|chart)(?:/(?P<name>[^/]+))?"
+    r"wfc://runs/(?P<run>[^/]+)/(?P<what>state|history|journal|result|actions|chart)(?:/(?P<name>[^/]+))?"
 )
 _NAMED = {"state": (False, True), "actions": (True,)}
 """Whether the URI may, or must, end with a name."""
@@ -37,6 +37,7 @@ _TEMPLATES = (
     ("state", "state", "All state fields of a run.", _JSON),
     ("field", "state/{field}", "One state field of a run.", _JSON),
     ("history", "history", "The events of a run, when they happened and who answered.", _JSON),
+    ("journal", "journal", "The journal of a run: decisions, milestones, issues, tasks and phases.", _JSON),
     ("result", "result", "The result of a completed run.", _JSON),
     ("action", "actions/{step_id}", "One pending action of a run, complete.", _JSON),
     ("chart", "chart", "The statechart of a run in mermaid, with its current states marked.", _MERMAID),
@@ -112,6 +113,10 @@ class ResourceHandlers:
                 return state[name] if name else state
             case "history":
                 return self._history(run)
+            case "journal":
+                from wfc_runtime.service.journal_pages import whole_journal
+
+                return whole_journal(service.journal(run))
             case "result":
                 reply = service.next_step(run)
                 if "result" not in reply:

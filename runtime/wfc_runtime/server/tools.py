@@ -6,7 +6,7 @@ import inspect
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, get_type_hints
 
@@ -83,6 +83,36 @@ ARGUMENTS = {
     "checkpoint_id": "A checkpoint's id, from list_checkpoints.",
     "response": "The answer, word for word; yes or no for a yes-or-no question.",
     "days": "The number of days.",
+    "task_id": "The task: <workflow_id>/<step_id> for a step, the task_id from start_task, or a workflow_id.",
+    "question": "What had to be decided.",
+    "chosen": "What was chosen.",
+    "reasoning": "Why.",
+    "category": "Such as architecture, library_choice, trade_off, workaround, approach or scope.",
+    "options_considered": "The alternatives.",
+    "trade_offs": "What was given up for it.",
+    "message": "One sentence.",
+    "progress": "How much of the task is done, in percent.",
+    "description": "What it is about, for people who read the journal later.",
+    "type": "Such as documentation_gap, bug_encountered, dependency_conflict, unclear_requirement or blocker.",
+    "resolution": "How it was resolved; for a blocker, the person's answer.",
+    "requires_human_review": "Whether a person has to decide before the work can go on.",
+    "issue_id": "The issue that is resolved: its `entry`.",
+    "name": "A short name.",
+    "goal": "What is to be reached.",
+    "caller_type": "Who works on it: orchestrator (default), subagent or person.",
+    "agent_name": "The name of the agent that works on it.",
+    "areas": "Files and folders that it may change, as paths or patterns.",
+    "phase_id": "The phase, from start_phase or get_context.",
+    "parent_task_id": "The task that it is a part of.",
+    "outcome": "What came of it.",
+    "metadata": "Figures about the work.",
+    "number": "The number of the phase, from 1.",
+    "is_parallel": "Whether its tasks are done at the same time.",
+    "include": "decisions, milestones, issues, blockers, tasks and phase_summary; without any, all of them.",
+    "filter": 'Only what has this: {"agent": ..., "phase": ..., "task": ..., "since": <a time>}.',
+    "summary": "What the run brought.",
+    "achievements": "What was achieved.",
+    "limitations": "What was not.",
     "language": "steps (default), or another language that workflows can be written in.",
 }
 """An argument has the same meaning in every tool."""
@@ -91,11 +121,19 @@ _SCHEMAS: dict[Any, dict[str, Json]] = {
     str: {"type": "string"},
     str | None: {"type": "string"},
     int: {"type": "integer"},
+    int | None: {"type": "integer"},
+    bool: {"type": "boolean"},
     dict[str, Any] | None: {"type": "object"},
     list[str] | None: {"type": "array", "items": {"type": "string"}},
     Any: {"anyOf": [{"type": kind} for kind in ("object", "array", "string", "number", "boolean", "null")]},
 }
-_WORDS = {"string": "text", "integer": "a whole number", "object": "an object", "array": "a list of text"}
+_WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "object": "an object",
+    "array": "a list of text",
+    "boolean": "true or false",
+}
 
 
 @dataclass(frozen=True)
@@ -151,6 +189,8 @@ class Tool:
 
     work: Callable[..., Reply]
     hints: Hints
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What arguments mean in this tool, where that differs from `ARGUMENTS`."""
 
     @property
     def name(self) -> str:
@@ -168,7 +208,8 @@ class Tool:
     @cached_property
     def schemas(self) -> dict[str, dict[str, Json]]:
         hints = get_type_hints(self.work)
-        return {name: {**_SCHEMAS[hints[name]], "description": ARGUMENTS[name]} for name in self.parameters}
+        words = {**ARGUMENTS, **self.meanings}
+        return {name: {**_SCHEMAS[hints[name]], "description": words[name]} for name in self.parameters}
 
     @cached_property
     def input_schema(self) -> dict[str, Json]:
@@ -220,14 +261,16 @@ def _is_kind(value: Json, kind: Json) -> bool:
             return isinstance(value, dict)
         case "array":
             return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        case "boolean":
+            return isinstance(value, bool)
     return True
 
 
 def _as_kind(value: Json, kind: Json) -> Json:
     """Decode JSON text: models sometimes send an object, a list or a number as text."""
-    if isinstance(value, str) and kind in ("object", "array", "integer"):
+    if isinstance(value, str) and kind in ("object", "array", "integer", "boolean"):
         try:
-            read = json.loads(value)
+            read = json.loads(value.lower() if kind == "boolean" else value)
         except (ValueError, RecursionError):
             return value
         return read if _is_kind(read, kind) else value

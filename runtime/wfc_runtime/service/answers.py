@@ -40,7 +40,22 @@ class RunInMemory(Protocol):
 
 def reply_to(run: RunInMemory, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
     """The current state of the run as a reply. `claimed`: visits that a server is executing, with the start time."""
-    return reply_of(subject_of(run), run.machine, run.now, at, claimed)
+    reply = reply_of(subject_of(run), run.machine, run.now, at, claimed)
+    return with_blockers(reply, run) if run.now.blockers else reply
+
+
+def with_blockers(reply: Reply, run: RunInMemory) -> Reply:
+    """A reply with the issues in the run's journal that wait for a person."""
+    if run.now.status != "running":
+        return reply
+    following, first = reply.pop("next"), next(iter(run.now.blockers))
+    shown = [{"issue_id": id, "description": text} for id, text in run.now.blockers.items()]
+    how = "ask the person about `blockers` first, and record the answer with "
+    if run.row.agent is not None:
+        # A sub-agent can't ask. The agent that started it can.
+        how = "stop, and answer with `blockers`: the person has to decide. The answer is recorded with "
+    call = f'log_issue(task_id="{run.row.id}", issue_id="{first}", resolution=<the answer>)'
+    return {**reply, "blockers": shown, "next": f"{how}{call}; then {following}"}
 
 
 def subject_of(run: RunInMemory) -> Subject:

@@ -60,6 +60,8 @@ class EventRedaction:
 # Events.
 
 RETRIED = "retried"
+STILL = ("checkpoint", "journal", "moved", "refused")
+"""Events after which a run waits for the same as before."""
 _KINDS: dict[type[Event], str] = {
     Start: "started",
     Submit: "submitted",

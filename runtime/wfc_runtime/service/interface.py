@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.chart import AnyMachine
     from wfc_runtime.machine.snapshot import Snapshot
     from wfc_runtime.registry import Module
+    from wfc_runtime.service.journal import Book
+    from wfc_runtime.service.journal_entries import Draft
 
 Reply = dict[str, Any]
 """{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""
@@ -100,6 +102,13 @@ class Service(Protocol):
         """The events of a run: what happened, when, and who answered. With `before`, newest first: the events with a
         lower number, or from the end with 0; `before` in the reply continues. `kinds`: only these kinds of events;
         "failures" are those with a failure. They need `before`."""
+
+    def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
+        """Enter something into the journal of a run: an event of its history that moves nothing. The same content again
+        changes nothing and gets the entry that is there."""
+
+    def journal(self, run: str) -> Book:
+        """The journal of a run: what was logged, and what the reports of its steps say."""
 
     def visits(self, run: str, *, before: int = 0, limit: int = 200) -> Reply:
         """How long each visit of a step took and who ended it, without payloads: for the last events before an event,

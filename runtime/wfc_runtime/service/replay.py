@@ -26,13 +26,13 @@ from wfc_runtime.machine.events import Event as MachineEvent
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
 from wfc_runtime.machine.values import Limits
+from wfc_runtime.service.history import STILL
 from wfc_runtime.service.views import Event
 
 ChildResult = Callable[[str], dict[str, Json] | None]
 """The result of a child run that has ended, or None if it is not known."""
 _ROUNDED = 0.001
 """Recorded times are cut to milliseconds, so that a timer could seem not to be due."""
-_WITHOUT_EFFECT = ("checkpoint", "moved", "refused")
 
 
 def replayed(
@@ -43,7 +43,7 @@ def replayed(
     for event in events:
         if event["seq"] > seq:
             break
-        if event["event"] in _WITHOUT_EFFECT:
+        if event["event"] in STILL:
             continue
         happened = _event(event, run, snapshot, child)
         if happened is None:

@@ -24,7 +24,7 @@ Event = Mapping[str, Any]
 MOST_LISTED = 500
 KINDS = (
     *("started", "submitted", "refused", "interrupted", "clock", "child_ended", "child_retried"),
-    *("cancelled", "migrated", "moved", "checkpoint", "retried"),
+    *("cancelled", "migrated", "moved", "checkpoint", "retried", "journal"),
 )
 FAILURES = "failures"
 """Used as a kind: every event with a failure, whether the run continued after it or not."""

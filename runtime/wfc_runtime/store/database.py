@@ -131,6 +131,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Counts and lists of one workflow, whatever else is in the store.
         "CREATE INDEX runs_of_workflow ON runs(workflow, status, key) WHERE parent IS NULL",
     ),
+    # The journal of a run, however long its history is.
+    ("CREATE INDEX history_journal ON history(run, seq) WHERE kind = 'journal'",),
 )
 
 

@@ -259,6 +259,16 @@ class Queries:
         rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
 
+    def journal(self, key: int) -> list[HistoryRow]:
+        """The events of kind `journal` of a run, in order."""
+        sql = f"SELECT {_EVENT} FROM history INDEXED BY history_journal WHERE run = ? AND kind = 'journal' ORDER BY seq"
+        return [self._event(row) for row in self._fetch(sql, key)]
+
+    def event(self, key: int, seq: int) -> HistoryRow | None:
+        """One event of a run by its number."""
+        found = self._fetch(f"SELECT {_EVENT} FROM history WHERE run = ? AND seq = ?", key, seq)
+        return self._event(found[0]) if found else None
+
     def was_retried(self, key: int, visit: str) -> bool:
         """Whether a run was retried from a visit; without a visit, whether it was retried at all."""
         sql = "SELECT 1 FROM history WHERE run = ? AND kind = 'retried' AND (visit = ? OR ? = '') LIMIT 1"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.runs.changing import cancel, export, import_, migrate, prune, resume, retry
+from wfc.cli.runs.journal import journal
 from wfc.cli.runs.reading import history, list_, show, state
 from wfc.cli.shared.options import ENGINE, engine_option, state_option
 
@@ -24,7 +25,7 @@ def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
     ctx.meta[ENGINE] = engine
 
 
-for one in (list_, show, history, state, resume, retry, cancel, migrate, prune, export, import_):
+for one in (list_, show, history, journal, state, resume, retry, cancel, migrate, prune, export, import_):
     # Set explicitly: click would cut the first sentence after a few words.
     one.short_help = " ".join((one.help or "").partition("\n\n")[0].split())
     command.add_command(one)

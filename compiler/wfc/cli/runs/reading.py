@@ -186,6 +186,11 @@ def render_timeline(
 
 
 def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
+    if event["event"] == "journal":
+        yield f"journal: {_logged(event['journal'])}" + (
+            f", by {event['actor']}" if event.get("actor") else ""
+        )
+        return
     yield _headline(event) + (f", by {event['actor']}" if event.get("actor") else "")
     for key in ("inputs", "scope", "result", "error", "refusal", "reason"):
         if event.get(key):
@@ -202,6 +207,18 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
         yield f"stopped: {', '.join(event['broken_off'])}"
     if "status" in event:
         yield f"the run is {event['status']}"
+
+
+def _logged(entry: dict[str, Any]) -> str:
+    """An entry of the journal in one line; `wfc runs journal` has the rest."""
+    texts = (
+        entry.get(name)
+        for name in ("question", "message", "description", "issue", "title", "name", "summary")
+    )
+    about = next((str(text) for text in texts if text), "")
+    more = next((str(entry[name]) for name in ("chosen", "resolution", "status") if entry.get(name)), "")
+    task = f" of {entry['task']}" if entry.get("task") else ""
+    return _cut(f"{entry['entry'].replace('_', ' ')}{task}: {about}" + (f" -> {more}" if more else ""))
 
 
 def _after(note: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
 from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Archive, Reply, Service, actions_of
+from wfc_runtime.service.history import STILL
 from wfc_runtime.service.ids import check_run_id
 
 # Checkpoints.
@@ -89,6 +90,7 @@ def about(service: Service, checkpoint_id: str) -> Reply:
             "unknown_checkpoint", f"run {run} has no event {seq}", f"Its latest is `{run}:{latest}`."
         )
     done = [event["step_id"] for event in events if event["event"] in _ANSWERED and "step_id" in event]
+    is_latest = _is_current(service, run, seq, latest)
     fields = list(dict.fromkeys(name for event in events for name in event.get("written", {})))
     return {
         **_event(run, events[-1]),
@@ -97,14 +99,14 @@ def about(service: Service, checkpoint_id: str) -> Reply:
         "inputs": events[0].get("inputs", {}),
         "completed_steps": done,
         "fields": fields,
-        "is_latest": seq == latest,
+        "is_latest": is_latest,
         **(
             {
                 "status": now["status"],
                 "waits_in": [one["step_id"] for one in actions_of(now)],
                 **_prompt(service, now),
             }
-            if seq == latest
+            if is_latest
             else {}
         ),
     }
@@ -120,6 +122,16 @@ def _events(service: Service, run: str, until: int) -> Iterator[dict[str, Any]]:
         after = page[-1]["seq"]
 
 
+def _is_current(service: Service, run: str, seq: int, latest: int) -> bool:
+    """Whether the run has not moved since an event. Marks and journal entries move nothing."""
+    while seq < latest:
+        later = service.history(run, after=seq, limit=_PAGE)["events"]
+        if not later or any(event["event"] not in STILL for event in later):
+            return False
+        seq = later[-1]["seq"]
+    return seq == latest
+
+
 # -- resuming ------------------------------------------------------------------------
 
 
@@ -127,7 +139,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
     """Continue a run from its latest checkpoint; with the answer to its question, if one is given."""
     run, seq = read_id(checkpoint_id)
     latest = service.status(run, masked=True)["progress"]["events"]
-    if seq != latest:
+    if not _is_current(service, run, seq, latest):
         raise RefusedError(
             "checkpoint_passed",
             f"run {run} has continued since {checkpoint_id}",

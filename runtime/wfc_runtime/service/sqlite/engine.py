@@ -33,6 +33,7 @@ from wfc_runtime.service.ids import (
     new_id,
 )
 from wfc_runtime.service.interface import Archive, Reply, Service
+from wfc_runtime.service.journal_entries import Draft
 from wfc_runtime.service.replies import (
     Subject,
     cancelled_reply,
@@ -262,6 +263,9 @@ class SqliteService(SqliteViews, Service, Archive):
             return {"seq": work.unit.note(loaded, "checkpoint", {"reason": shown}).seq}
 
         return int(self._work(job, actor)["seq"])
+
+    def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
+        return self._work(lambda work: work.log(work.unit.find(draft.run), draft), actor)
 
     # -- time ------------------------------------------------------------------
 

@@ -261,10 +261,12 @@ class UnitOfWork:
         actor = None if isinstance(event, (Clock, Interrupted, Spent)) else self.actor
         return self._enter(loaded.row, loaded.now, HistoryRow(0, self.at, kind, data, visit, actor))
 
-    def note(self, loaded: LoadedRun, kind: str, data: dict[str, Json]) -> HistoryRow:
+    def note(
+        self, loaded: LoadedRun, kind: str, data: dict[str, Json], visit: str | None = None
+    ) -> HistoryRow:
         """Record something that happened to a run without an event of its machine."""
         return self._enter(
-            loaded.row, loaded.now, HistoryRow(0, self.at, kind, to_text(data), None, self.actor)
+            loaded.row, loaded.now, HistoryRow(0, self.at, kind, to_text(data), visit, self.actor)
         )
 
     # -- claims ----------------------------------------------------------------

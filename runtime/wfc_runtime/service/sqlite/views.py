@@ -17,6 +17,13 @@ from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.history import shown_event, timestamp
 from wfc_runtime.service.ids import check_name, check_run_id, check_step_id
 from wfc_runtime.service.interface import Reply, actions_of
+from wfc_runtime.service.journal import (
+    Book,
+    whole_book,
+)
+from wfc_runtime.service.journal_reports import (
+    Subject,
+)
 from wfc_runtime.service.path import Path
 from wfc_runtime.service.previews import migration_reply, preview_reply
 from wfc_runtime.service.replay import replayed
@@ -208,6 +215,11 @@ class SqliteViews:
                 break
             before, portion = rows[-1].seq, MOST_LISTED
         return newest_first(row.id, row.workflow, found[:count], more=len(found) > count)
+
+    def journal(self, run: str) -> Book:
+        row, _, machine, snapshot = self._whole(run)
+        subject = Subject(row.id, machine, snapshot, row.agent, timestamp(self._clock()))
+        return whole_book(subject, [shown_event(one) for one in self._all_events(row, 0)])
 
     def visits(self, run: str, *, before: int = 0, limit: int = 200) -> Reply:
         row, _, machine, snapshot = self._whole(run)

@@ -35,7 +35,21 @@ from wfc_runtime.service.answers import (
     with_next_call,
 )
 from wfc_runtime.service.children import begin_child, start_error
+from wfc_runtime.service.history import answer_digest
 from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.journal import (
+    written_book,
+)
+from wfc_runtime.service.journal_entries import Draft
+from wfc_runtime.service.journal_reports import (
+    KIND,
+    logged_for,
+    prepared,
+    stored,
+    subject_of,
+    with_blockers,
+    with_reported_blockers,
+)
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
 from wfc_runtime.service.retrying import Retrying, check_child, whole
@@ -180,6 +194,30 @@ class Work:
                 if kept is not None and one in kept.pending:
                     kept.pending[one].interrupted_at = claim.at
         return {"broken_off": found} if found else {}
+
+    def prepared(self, loaded: LoadedRun, visit: str, answer: Json) -> Json:
+        """The result that an answer stands for: a report contains what was logged for its visit."""
+
+        def logged() -> Iterator[dict[str, Json]]:
+            return logged_for(loaded.row.id, self.queries.journal(loaded.row.key), visit)
+
+        subject = subject_of(loaded, self.at)
+        return prepared(subject, visit, answer, logged, self._limits.result_bytes)
+
+    def log(self, loaded: LoadedRun, draft: Draft) -> Reply:
+        """Enter something into the journal of a run."""
+        rows = self.queries.journal(loaded.row.key)
+        referred = None if draft.refers is None else self.queries.event(loaded.row.key, draft.refers)
+        if referred is not None and referred.kind != KIND:
+            rows.append(referred)
+        decided = draft.decide(written_book(subject_of(loaded, self.at), rows))
+        if decided.data is None:
+            return dict(decided.reply)
+        opened = {f"{loaded.row.id}:{loaded.row.version + 1}": decided.opens} if decided.opens else {}
+        closed = () if decided.closes is None else (decided.closes,)
+        loaded.snapshot = with_blockers(loaded.now, opened, closed)
+        entry = self.unit.note(loaded, KIND, stored(decided.data), decided.visit)
+        return decided.reply_for(entry.seq)
 
     # -- time ------------------------------------------------------------------
 
@@ -406,9 +444,15 @@ def submit(
         served = owner is not None and not by_agent
         cost = usage_of(loaded, step_id, result, usage)
         accounts = accounts_for(work, loaded, step_id) if cost else {}
-        event = Submit(at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=served)
-        work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
+        given, event_id = work.prepared(loaded, step_id, result), loaded.next_event_id
+        if given is not result:
+            # The history has the report; the digest recognises the answer if it is sent again.
+            more = {**more, "answer": answer_digest(event_id, result)}
+        event = Submit(at=work.at, id=event_id, visit=step_id, result=given, served=served)
+        state = before[step_id].state if step_id in before else ""
+        entry = work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
         refusal = work.refusal
+        loaded.snapshot = with_reported_blockers(subject_of(loaded, work.at), state, given, entry)
         if refusal is not None:
             # It is not answered yet, but its cost has been incurred.
             cost.pop("steps", None)

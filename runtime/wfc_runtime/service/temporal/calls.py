@@ -20,7 +20,7 @@ from wfc_runtime.service.temporal.children import NAME
 from wfc_runtime.service.temporal.codec import cancel_reason, from_error, keyring_of, read_cancel_reason
 from wfc_runtime.service.temporal.connection import translated
 from wfc_runtime.service.temporal.encryption import UnreadableError
-from wfc_runtime.service.temporal.messages import Answer, CallResult, Seed
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Note, Seed
 from wfc_runtime.service.temporal.rpc import ClosedError, Rpc, SentAgainError, WorkerUnableError, unknown_run
 
 # Queries and updates.
@@ -39,7 +39,7 @@ class Calls:
         """The simulated time to pass on; None with a real clock."""
         return self._clock() if self._clock else None
 
-    def _time(self) -> float:
+    def time(self) -> float:
         return self._clock() if self._clock else time.time()
 
     # -- asking ----------------------------------------------------------------
@@ -61,14 +61,14 @@ class Calls:
     async def _worker(self, child: str) -> Worker | None:
         """The agent that works on a child; None if there is none, or if no worker of the task queue answers."""
         try:
-            said = await self.rpc.query(child, "look", [self._time(), False], CallResult)
+            said = await self.rpc.query(child, "look", [self.time(), False], CallResult)
         except (WfcError, ClosedError):
             return None
         return None if said.answered_at is None else worker(said.answered_by, said.answered_at)
 
     async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
-            return await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
+            return await self.rpc.query(run, "look", [self.time(), progress, masked], CallResult)
         except WfcError as error:
             return CallResult(reply=await self._terminated(run, error))
 
@@ -151,6 +151,14 @@ class Calls:
             said = await self.said(run)
         return await self.reply(run, said)
 
+    async def note(self, run: str, note: Note) -> int:
+        """Enter something into the journal; returns the number of its event. Raises `RefusedError`."""
+        note.at = self.simulated_time()
+        try:
+            return await self.rpc.update(run, "note", note, int)
+        except ClosedError:
+            raise RefusedError("finished", "the run has ended, so its journal is closed") from None
+
     async def _judged(self, run: str, answer: Answer) -> Reply:
         # A query, since the run can't accept this answer: it has ended, or it has the answer already.
         said = await self.rpc.query(run, "judge", [answer], CallResult)
@@ -186,7 +194,7 @@ class Calls:
                 return
             run = parent
             try:
-                said = await self.rpc.query(parent, "look", [self._time(), False], CallResult)
+                said = await self.rpc.query(parent, "look", [self.time(), False], CallResult)
             except WfcError:
                 return
 
@@ -203,7 +211,7 @@ class Calls:
         async def is_quiet() -> bool:
             nonlocal said
             with suppress(NotFoundError):
-                said = await self.rpc.query(run, "look", [self._time(), False], CallResult)
+                said = await self.rpc.query(run, "look", [self.time(), False], CallResult)
             return said.is_quiet
 
         if await self._until(is_quiet):

@@ -15,7 +15,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import DefinitionError, RefusedError
+from wfc_runtime.errors import DefinitionError, RefusedError, StoreError
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.redaction import secrets_in
 from wfc_runtime.machine.snapshot import Snapshot
@@ -33,15 +33,16 @@ from wfc_runtime.service.ids import (
     new_id,
 )
 from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.journal_entries import Draft
 from wfc_runtime.service.replies import listed_inputs
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.archive import TemporalArchive
 from wfc_runtime.service.temporal.calls import Calls, Canceller
 from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
-from wfc_runtime.service.temporal.host import INPUTS
+from wfc_runtime.service.temporal.host import INPUTS, JOURNAL_GREW
 from wfc_runtime.service.temporal.listing import Recent
-from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Seed
+from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Note, Seed
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.retry import Retrier
 from wfc_runtime.service.temporal.rpc import Rpc
@@ -98,6 +99,8 @@ def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
 # The service.
 
 T = TypeVar("T")
+_TRIES = 20
+"""How often an entry is decided again because the journal has grown meanwhile."""
 
 
 class TemporalService(TemporalArchive, Service):
@@ -277,6 +280,26 @@ class TemporalService(TemporalArchive, Service):
         reply = self._run(Retrier(self._calls).retry(check_run_id(run), visit, check_actor(actor)))
         self._note(reply)
         return reply
+
+    def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
+        who = check_actor(actor)
+        for _ in range(_TRIES):
+            book = self.journal(draft.run)
+            decided = draft.decide(book)
+            if decided.data is None:
+                return dict(decided.reply)
+            if book.subject.now.status != "running":
+                # Its execution is closed, and Temporal accepts nothing more for it.
+                return {**decided.reply, "entry": None}
+            note = Note(dict(decided.data), book.count, decided.visit, decided.opens, decided.closes, who)
+            try:
+                return decided.reply_for(self._run(self._calls.note(draft.run, note)))
+            except RefusedError as refused:
+                if refused.code != JOURNAL_GREW:
+                    raise
+        raise StoreError(
+            "store_busy", f"the journal of run {draft.run} is being written continually", "Try again."
+        )
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         run = check_run_id(run)

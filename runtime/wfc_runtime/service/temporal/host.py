@@ -43,16 +43,27 @@ from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.history import (
     RETRIED,
     EventRedaction,
+    answer_digest,
     event_data,
     event_kind,
     kept_fields,
     shown_event,
 )
 from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.journal_reports import (
+    KIND,
+    logged_for,
+    prepared,
+    stored,
+    subject_of,
+    takes_report,
+    with_blockers,
+    with_reported_blockers,
+)
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import awaited, listed_inputs
 from wfc_runtime.service.retrying import awaited_again
-from wfc_runtime.service.temporal.messages import Answer, Seed
+from wfc_runtime.service.temporal.messages import Answer, Note, Seed
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
@@ -61,6 +72,7 @@ WAITS_FOR = "waits_for"
 """The entry of the memo with whom the pending actions wait for."""
 INPUTS = "inputs"
 """The entry of the memo with the inputs of the run, shortened and redacted."""
+JOURNAL_GREW = "journal_grew"
 MOST_BYTES = 1_500_000
 """Size limit of a whole run when it continues as new: Temporal refuses payloads above 2 MB."""
 
@@ -103,6 +115,10 @@ class Host:
         """The number of events stored elsewhere: in earlier executions, or in the engine the run came from."""
         self.unborn: set[str] = set()
         """Children that needed no answer and therefore have no workflow of their own."""
+        self.noted = seed.noted
+        """The number of journal events so far."""
+        self._logged = {visit: list(found) for visit, found in seed.logged.items()}
+        """What was logged for each visit, also in earlier executions."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
         for one in seed.earlier:
@@ -260,6 +276,28 @@ class Host:
         self.row.digest = module.digest
         self._enter(at, "migrated", to_text(data), None, actor)
 
+    # -- the journal -----------------------------------------------------------
+
+    def check_note(self, note: Note) -> None:
+        """Raise `RefusedError` if the run has ended, or if the journal has grown since the caller read it."""
+        if self.is_over:
+            raise RefusedError("finished", f"the run is {self.now.status}, so its journal is closed")
+        if note.after != self.noted:
+            raise RefusedError(JOURNAL_GREW, "the journal has grown meanwhile")
+
+    def note(self, note: Note, at: float) -> int:
+        """Enter something into the journal; returns the number of its event."""
+        number = self.row.version + 1
+        opened = {f"{self.row.id}:{number}": note.opens} if note.opens else {}
+        self.snapshot = with_blockers(self.now, opened, () if note.closes is None else (note.closes,))
+        self._enter(at, KIND, to_text(stored(note.data)), note.visit, note.actor)
+        return number
+
+    def _still_logged(self) -> dict[str, list[dict[str, Json]]]:
+        """What the next execution needs to complete the reports of pending visits."""
+        wanted = [visit for visit, one in self.now.pending.items() if takes_report(self.machine, one.state)]
+        return {visit: self._logged[visit] for visit in wanted if visit in self._logged}
+
     # -- answers ---------------------------------------------------------------
 
     def submit(self, answer: Answer, at: float) -> Accepted:
@@ -282,8 +320,17 @@ class Host:
             due = self.clock(at)
             outcomes += [due] if due is not None else []
         check_shown(self, step_id, answer.shown)
-        event = Submit(at=at, id=self.next_event_id, visit=step_id, result=answer.result)
-        outcome = self.apply(event, step_id, shown_digest(self, step_id), answer.actor)
+        subject, event_id = subject_of(self, at), self.next_event_id
+        given = prepared(
+            subject, step_id, answer.result, lambda: self._logged.get(step_id, ()), self.limits.result_bytes
+        )
+        more = shown_digest(self, step_id)
+        if given is not answer.result:
+            more["answer"] = answer_digest(event_id, answer.result)
+        state = subject.now.pending[step_id].state if step_id in subject.now.pending else ""
+        event = Submit(at=at, id=event_id, visit=step_id, result=given)
+        outcome = self.apply(event, step_id, more, answer.actor)
+        self.snapshot = with_reported_blockers(subject_of(self, at), state, given, self.entries[-1])
         # The client replaced a result that is too large or not JSON; the step is checked first, since a refusal
         # because of the step is the more useful one.
         if answer.unfit:
@@ -296,6 +343,11 @@ class Host:
             )
         self._check_weight()
         return Accepted(None, None, [*outcomes, outcome])
+
+    @property
+    def carried(self) -> int:
+        """The approximate size of what the next execution gets."""
+        return self.weight + size_of(self._still_logged())
 
     @property
     def weight(self) -> int:
@@ -387,6 +439,8 @@ class Host:
             moved=None,
             earlier=[],
             retry=None,
+            noted=self.noted,
+            logged=self._still_logged(),
             previous=None,
             keeps_overdue=True,
             lists_overdue=True,
@@ -406,7 +460,11 @@ class Host:
 
     def _keep(self, entry: HistoryRow) -> None:
         self.entries.append(entry)
-        if entry.kind == "submitted" and entry.visit is not None:
+        if entry.kind == KIND:
+            self.noted += 1
+            for data in logged_for(self.row.id, [entry]):
+                self._logged.setdefault(str(data["task"]), []).append(data)
+        elif entry.kind == "submitted" and entry.visit is not None:
             self.answers[entry.visit] = entry
 
 

@@ -59,6 +59,10 @@ class Seed:
     """The history from that engine, if it is moved along."""
     retry: dict[str, Any] | None = None
     """What to start over in a run that had failed, and in its children: {"plan": {run: ...}}."""
+    noted: int = 0
+    """The number of journal events in earlier executions."""
+    logged: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
+    """What was logged there for visits that are still pending and take a report."""
     previous: str | None = None
     """The execution that failed before this one, which has the earlier history."""
 
@@ -82,6 +86,20 @@ class Answer:
     """Why the result, which was left out, can't be stored."""
     shown: str | None = None
     """The digest of the action that was displayed to the person who answers."""
+
+
+@dataclass(slots=True)
+class Note:
+    """The argument of `note`: an entry for the journal, decided by the caller."""
+
+    data: dict[str, Json]
+    after: int
+    """The number of journal events that the caller knew. With another number the caller decides again."""
+    visit: str | None = None
+    opens: str | None = None
+    closes: str | None = None
+    actor: str | None = None
+    at: float | None = None
 
 
 @dataclass(slots=True)

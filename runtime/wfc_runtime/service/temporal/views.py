@@ -21,8 +21,16 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.history import timestamp
 from wfc_runtime.service.ids import check_name, check_run_id, check_step_id
 from wfc_runtime.service.interface import Reply, actions_of
+from wfc_runtime.service.journal import (
+    Book,
+    whole_book,
+)
+from wfc_runtime.service.journal_reports import (
+    Subject,
+)
 from wfc_runtime.service.path import Path
 from wfc_runtime.service.previews import migration_reply, preview_reply
 from wfc_runtime.service.replay import replayed
@@ -337,6 +345,17 @@ class TemporalViews:
             found += [event for event in reversed(events) if is_wanted(event, kinds)]
             end = events[0]["seq"]
         return newest_first(run, part["workflow"], found[:count], more=len(found) > count)
+
+    def journal(self, run: str) -> Book:
+        run = check_run_id(run)
+        seed, _ = self._run(self._calls.whole(run))
+        _, machine, snapshot = self._definition(seed)
+        # Only up to the snapshot: the run may have moved on between the two queries.
+        events = [one for one in self._run(self._all_events(run, 0)) if one["seq"] <= seed.version]
+        book = whole_book(Subject(run, machine, snapshot, seed.agent, timestamp(self._calls.time())), events)
+        # Temporal may have deleted executions with earlier entries.
+        book.count = seed.noted
+        return book
 
     def visits(self, run: str, *, before: int = 0, limit: int = 200) -> Reply:
         run = check_run_id(run)

@@ -31,7 +31,7 @@ from wfc_runtime.service.temporal.codec import (
     to_failure,
 )
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
-from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, RetriedChild, Seed
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, Note, RetriedChild, Seed
 from wfc_runtime.service.temporal.modules import worker_context
 
 MOST_REPLY = 1_800_000
@@ -107,7 +107,7 @@ class RunWorkflow:
             or info.get_current_history_length() >= self._host.seed.renew_after
         )
         # A run that is too heavy continues in this execution: Temporal would refuse it as the input of a new one.
-        return wanted and self._is_idle() and self._host.weight <= MOST_BYTES
+        return wanted and self._is_idle() and self._host.carried <= MOST_BYTES
 
     def _cancel(self) -> None:
         if not self._host.is_over:
@@ -223,6 +223,17 @@ class RunWorkflow:
         if tried is not None and tried[0] == _update_id() and self._host.adopt(tried[1]):
             return tried[2]
         return self._host.submit(answer, at)
+
+    @workflow.update
+    async def note(self, note: Note) -> int:
+        return self._host.note(note, self._at(note.at))
+
+    @note.validator
+    def check_note(self, note: Note) -> None:
+        try:
+            self._host.check_note(note)
+        except RefusedError as refused:
+            raise to_failure(refused) from None
 
     @workflow.update
     async def wake(self, at: float | None) -> None:

@@ -1,0 +1,224 @@
+"""The journal as readers get it: filtered, in pages, oldest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RequestError, guess
+from wfc_runtime.machine.values import size_of
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.journal import Book, Entry, Phase, Task
+
+SECTIONS = ("decisions", "milestones", "issues", "blockers", "tasks", "phase_summary")
+_OF_KIND = {"decision": "decisions", "milestone": "milestones", "issue": "issues"}
+_MOST_CHARACTERS = 30_000
+"""Of a page: clients put longer replies into files."""
+_LONGEST = 500
+"""Characters of each text, if one event alone has more entries than fit on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries, tasks and phases to show. An empty text means all."""
+
+    agent: str = ""
+    phase: str = ""
+    task: str = ""
+    since: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Json]) -> Filter:
+        known = [one.name for one in fields(cls)]
+        for name, value in given.items():
+            if name not in known:
+                hint = f"{guess(name, known)}Use {', '.join(known)}."
+                raise RequestError("invalid_filter", f"`filter` has no `{name[:40]}`", hint)
+            if not isinstance(value, str):
+                raise RequestError("invalid_filter", f"`filter.{name}` must be text")
+        found = cls(**given)
+        if found.since:
+            _moment(found.since)
+        return found
+
+    def takes(self, agent: str, phase: str, task: str, at: str) -> bool:
+        return (
+            self.agent.removeprefix("@") in ("", agent)
+            and self.phase.rpartition("/")[2] in ("", phase)
+            and self.task.rpartition("/")[2] in ("", task)
+            and (not self.since or (bool(at) and _moment(at) >= _moment(self.since)))
+        )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise RequestError(
+            "invalid_filter",
+            f"`filter.since` is not a time: {text[:40]!r}",
+            "Use the form 2026-01-31T12:00:00Z.",
+        ) from None
+    return found if found.tzinfo is not None else found.astimezone()
+
+
+def page_of(book: Book, include: Sequence[str] | None, chosen: Filter, after: int, limit: int) -> Reply:
+    """A page of the journal: the entries and tasks after an event, with `next` for the next page."""
+    wanted = _sections(include)
+    found = [one for one in _lines(book, wanted, chosen) if one[0] > after]
+    run = book.subject.id
+    reply: dict[str, Any] = {"workflow_id": run, "status": _status(book)}
+    reply |= {name: [] for name in SECTIONS if name in wanted}
+    if "phase_summary" in wanted:
+        reply["phase_summary"] = [
+            shown_phase(book, one)
+            for one in sorted(book.phases.values(), key=lambda phase: phase.number)
+            if chosen.phase.rpartition("/")[2] in ("", one.name)
+        ]
+    last = after
+    for seq, group in _pages(found, limit):
+        last = seq
+        for section, line in group:
+            reply[section].append(line)
+    if any(seq > last for seq, _, _ in found):
+        more = f", include={_quoted(include)}" if include else ""
+        also = "".join(f', "{name}": "{value}"' for name, value in _given(chosen))
+        filtered = f", filter={{{also[2:]}}}" if also else ""
+        return {
+            **reply,
+            "next": f'get_context(workflow_id="{run}"{more}{filtered}, after={last}, limit={limit})',
+        }
+    return {**reply, "next": "nothing: that is all so far"}
+
+
+def _given(chosen: Filter) -> list[tuple[str, str]]:
+    found = [(one.name, str(getattr(chosen, one.name))) for one in fields(chosen)]
+    return [(name, value) for name, value in found if value]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return json.dumps(list(names))
+
+
+def _sections(include: Sequence[str] | None) -> tuple[str, ...]:
+    if not include:
+        return SECTIONS
+    for name in include:
+        if name not in SECTIONS:
+            hint = f"{guess(name, SECTIONS)}Use {', '.join(SECTIONS)}."
+            raise RequestError("invalid_section", f"`include` has no `{name[:40]}`", hint)
+    return tuple(include)
+
+
+def _status(book: Book) -> str:
+    status = book.subject.now.status
+    return "pending_action" if status == "running" and book.subject.now.pending else status
+
+
+Line = tuple[int, str, dict[str, Json]]
+
+
+def _lines(book: Book, wanted: Sequence[str], chosen: Filter) -> list[Line]:
+    """All that the sections have, in the order of the events."""
+    found: list[Line] = []
+    for entry in book.entries:
+        if not chosen.takes(entry.agent, entry.phase, entry.task, entry.at):
+            continue
+        section = "blockers" if entry.is_blocker and "blockers" in wanted else _OF_KIND.get(entry.kind, "")
+        if section in wanted:
+            found.append((entry.seq, section, shown_entry(book, entry)))
+    if "tasks" in wanted:
+        for task in book.tasks.values():
+            if chosen.takes(task.agent, task.phase, task.name, task.began):
+                found.append((task.seq, "tasks", shown_task(book, task)))
+    return sorted(found, key=lambda line: line[0])
+
+
+def _pages(lines: Sequence[Line], limit: int) -> Iterator[tuple[int, list[tuple[str, dict[str, Json]]]]]:
+    """The lines of the page, event by event: those of one event stay together, since a page ends at an event."""
+    count, room = 0, _MOST_CHARACTERS
+    for seq, found in groupby(lines, key=lambda line: line[0]):
+        group = [(section, line) for _, section, line in found]
+        size = sum(size_of(line) for _, line in group)
+        if count and (count + len(group) > limit or size > room):
+            return
+        if size > _MOST_CHARACTERS:
+            group = [(section, _cut(line)) for section, line in group]
+        count, room = count + len(group), room - size
+        yield seq, group
+
+
+def _cut(line: dict[str, Json]) -> dict[str, Json]:
+    def short(value: Json) -> Json:
+        if isinstance(value, str) and len(value) > _LONGEST:
+            return f"{value[:_LONGEST]}..."
+        return [short(one) for one in value[:20]] if isinstance(value, list) else value
+
+    return {name: short(value) for name, value in line.items()}
+
+
+# One entry, one task, one phase.
+
+
+def shown_entry(book: Book, entry: Entry) -> dict[str, Json]:
+    about = {"agent": entry.agent, "phase": entry.phase, "actor": entry.actor}
+    return {
+        "entry": entry.id,
+        "at": entry.at,
+        "task": book.id_of(entry.task),
+        "by": entry.by,
+        **{name: value for name, value in about.items() if value},
+        **entry.content,
+    }
+
+
+def shown_task(book: Book, task: Task) -> dict[str, Json]:
+    about: dict[str, Json] = {
+        "agent": task.agent,
+        "phase": task.phase,
+        "parent": task.parent and book.id_of(task.parent),
+        "goal": task.goal,
+        "areas": task.areas,
+        "began": task.began,
+        "ended": task.ended,
+        "seconds": task.seconds,
+        "outcome": task.outcome,
+        "files": task.files,
+        "outside_scope": task.outside,
+    }
+    return {
+        "task": book.id_of(task.name),
+        "name": task.title,
+        "status": task.status,
+        "by": task.by,
+        **{name: value for name, value in about.items() if value not in ("", None, [])},
+    }
+
+
+def shown_phase(book: Book, phase: Phase) -> dict[str, Json]:
+    tasks = [one for one in book.tasks.values() if one.phase == phase.name]
+    about = {"began": phase.began, "ended": phase.ended, "summary": phase.summary}
+    return {
+        "phase": book.id_of(phase.name),
+        "number": phase.number,
+        "name": phase.title,
+        "status": phase.status,
+        "tasks": len(tasks),
+        "open_tasks": sum(one.status == "open" for one in tasks),
+        **{name: value for name, value in about.items() if value},
+    }
+
+
+def whole_journal(book: Book) -> dict[str, Json]:
+    """All of a journal as one value."""
+    lines = _lines(book, SECTIONS, Filter())
+    found: dict[str, Json] = {"workflow_id": book.subject.id, "status": _status(book)}
+    found |= {name: [line for _, section, line in lines if section == name] for name in SECTIONS}
+    found["phase_summary"] = [shown_phase(book, one) for one in book.phases.values()]
+    found["summaries"] = [shown_entry(book, one) for one in book.entries if one.kind == "summary"]
+    return found

@@ -1,0 +1,388 @@
+"""What agents log is an event of the run's own history, on either engine: kept once, redacted, and moving nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box, Reply, children, step_ids, steps
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+from wfc_runtime.service.journal_entries import (
+    MOST_OF_TASK,
+    CompletedPhase,
+    CompletedTask,
+    Draft,
+    Logged,
+    Resolved,
+    StartedPhase,
+    StartedTask,
+    Summary,
+    text_of,
+)
+from wfc_runtime.service.journal_pages import Filter, page_of, whole_journal
+
+DECISION = {"question": "Which database?", "chosen": "SQLite", "reasoning": "One file."}
+ASKING = steps(
+    "{id: work, type: delegate, agent: '@writer', instructions: Write., output_to: text}",
+    "{id: sure, type: prompt, prompt_type: confirm, message: ok?}",
+)
+
+
+def started(box: Box, *texts: str) -> str:
+    return str(box.compile(*texts or (TWO,)).service.start("w")["workflow_id"])
+
+
+def log(box: Box, draft: Draft, actor: str | None = None) -> Reply:
+    return box.service.log(draft, actor=actor)
+
+
+def decision(run: str, task: str = "", **content: Any) -> Logged:
+    return Logged(run, task, "decision", {**DECISION, **content})
+
+
+def issue(run: str, task: str = "", text: str = "No licence", blocks: bool = True) -> Logged:
+    return Logged(run, task, "issue", {"description": text, "requires_human": blocks or None})
+
+
+def context(box: Box, run: str, *include: str, after: int = 0, limit: int = 50, **chosen: str) -> Reply:
+    return page_of(box.service.journal(run), include, Filter.of(chosen), after, limit)
+
+
+def kinds(box: Box, run: str) -> list[str]:
+    return [event["event"] for event in box.service.history(run)["events"]]
+
+
+def refusal(box: Box, draft: Draft) -> str:
+    with pytest.raises((RefusedError, RequestError, NotFoundError)) as caught:
+        box.service.log(draft)
+    return caught.value.code
+
+
+def test_an_entry_is_an_event_of_the_run_and_the_same_content_gives_the_entry_that_is_there(box: Box) -> None:
+    run = started(box)
+    before = box.service.status(run)
+    made = log(box, decision(run, "build", category="library_choice"), "toolu_1")
+    assert made == {"entry": f"{run}:2", "next": "nothing: go on with your work"}
+    assert log(box, decision(run, "build", reasoning="Other words.")) == made
+    assert log(box, decision(run))["entry"] == f"{run}:3"
+    assert kinds(box, run) == ["started", "journal", "journal"]
+    event = box.service.history(run)["events"][1]
+    assert (event["step_id"], event["actor"]) == ("build", "toolu_1")
+    assert event["journal"] == {
+        "entry": "decision",
+        "task": "build",
+        "by": "orchestrator",
+        "category": "library_choice",
+        **DECISION,
+    }
+    # It moves nothing: the same step is pending, with the same action, and its answer is taken.
+    assert box.service.status(run)["action"] == before["action"]
+    assert step_ids(box.service.submit(run, "build", OK)) == ["test"]
+    assert box.service.submit(run, "test", OK)["status"] == "completed"
+    [one, other] = context(box, run, "decisions")["decisions"]
+    assert (one["task"], other["task"]) == (f"{run}/build", run)
+    # The state at an event is computed from the same history.
+    assert box.service.state_at(run, 4)["state"]["built"] == OK
+    assert box.service.path(run)["current"] == []
+
+
+def test_a_restarted_server_has_the_same_journal(box: Box) -> None:
+    run = started(box, ASKING)
+    log(box, decision(run, "work"))
+    log(box, StartedTask(run, "Read the sources", agent="reader", areas=["src"]))
+    first = whole_journal(box.service.journal(run))
+    box.restart()
+    again = whole_journal(box.service.journal(run))
+    assert first == again
+    [step, task] = again["tasks"]
+    assert (step["task"], step["agent"], step["by"], step["status"]) == (
+        *(f"{run}/work", "writer"),
+        *("subagent", "open"),
+    )
+    assert (task["task"], task["agent"], task["areas"]) == (f"{run}/t1", "reader", ["src"])
+
+
+def test_a_blocker_is_in_every_reply_until_the_answer_of_the_person_is_logged(box: Box) -> None:
+    run = started(box)
+    reply = log(box, issue(run, "build"))
+    assert reply["blocks"] is True
+    id = reply["entry"]
+    status = box.service.status(run)
+    assert status["blockers"] == [{"issue_id": id, "description": "No licence"}]
+    assert status["next"].startswith("ask the person about `blockers` first")
+    assert status["next"].endswith(f'submit_result(workflow_id="{run}", step_id="build", result=...)')
+    assert list(status)[-1] == "next"
+    assert box.service.submit(run, "build", OK)["blockers"] == status["blockers"]
+    assert log(box, issue(run, "build"))["blocks"] is True
+    assert [one["entry"] for one in context(box, run)["blockers"]] == [id]
+    box.restart()
+    assert "blockers" in box.service.next_step(run)
+    solved = log(box, Resolved(run, id, "Use the MIT one."))
+    assert solved == {"entry": id, "blocks": False, "next": "nothing: go on with your work"}
+    count = len(kinds(box, run))
+    assert log(box, Resolved(run, id, "Use the MIT one.")) == solved
+    assert len(kinds(box, run)) == count
+    assert "blockers" not in box.service.status(run)
+    found = context(box, run, "issues", "blockers")
+    assert (found["blockers"], found["issues"][0]["resolution"]) == ([], "Use the MIT one.")
+    assert refusal(box, Resolved(run, f"{run}:1", "x")) == "unknown_issue"
+    assert "blockers" not in log(box, issue(run, "build", "Slow tests", blocks=False))
+    assert box.service.submit(run, "test", OK)["status"] == "completed"
+
+
+def test_tasks_have_a_beginning_an_end_and_no_end_before_their_parts(box: Box) -> None:
+    run = started(box)
+    outer = log(box, StartedTask(run, "Outer", by="subagent", agent="a"))
+    assert (outer["task_id"], outer["proof"]) == (f"{run}/t1", "agent")
+    assert log(box, StartedTask(run, "Outer", by="subagent", agent="a")) == outer
+    inner = log(box, StartedTask(run, "Inner", parent="t1"))
+    assert inner["task_id"] == f"{run}/t2"
+    log(box, decision(run, "t1"))
+    assert refusal(box, CompletedTask(run, "t1", "success")) == "subtasks_open"
+    box.clock.pass_(90)
+    files = {"files_changed": ["src/a.py"], "tokens_input": 7}
+    done = log(box, CompletedTask(run, "t2", "success", "Done.", files))
+    assert (done["duration_seconds"], done["files_changed"]) == (90.0, ["src/a.py"])
+    assert log(box, CompletedTask(run, "t2", "success", "Done.", files)) == done
+    assert refusal(box, CompletedTask(run, "t2", "failed", "Done.")) == "task_completed"
+    assert refusal(box, StartedTask(run, "Late", parent="t2")) == "task_completed"
+    assert refusal(box, CompletedTask(run, "t9", "success")) == "unknown_task"
+    assert refusal(box, CompletedTask(run, "build", "success")) == "step_pending"
+    log(box, CompletedTask(run, "t1", "partial"))
+    found = context(box, run, "tasks", "decisions")
+    assert [one["status"] for one in found["tasks"]] == ["partial", "success"]
+    [entry] = found["decisions"]
+    assert (entry["by"], entry["agent"], entry["task"]) == ("subagent", "a", f"{run}/t1")
+    # A new task of the same name is another one, since the first has ended.
+    assert log(box, StartedTask(run, "Outer", by="subagent", agent="a"))["task_id"] == f"{run}/t3"
+
+
+def test_the_task_of_a_step_that_was_given_is_the_step(box: Box) -> None:
+    run = started(box, ASKING)
+    for draft in (
+        StartedTask(run, "work"),
+        StartedTask(run, "My part", agent="writer"),
+    ):
+        reply = log(box, draft)
+        assert reply["task_id"] == f"{run}/work"
+        assert "submit_result" in reply["next"]
+    assert kinds(box, run) == ["started"]
+    box.service.submit(run, "work", {"response": "text"})
+    assert log(box, StartedTask(run, "work"))["task_id"] == f"{run}/t1"
+
+
+def test_a_task_never_has_the_name_of_a_step(box: Box) -> None:
+    text = steps("{id: t1, type: shell, command: a}", "{id: t3, type: shell, command: b}")
+    run = started(box, text)
+    assert log(box, StartedTask(run, "One"))["task_id"] == f"{run}/t2"
+    assert log(box, StartedTask(run, "Two"))["task_id"] == f"{run}/t4"
+    assert refusal(box, decision(run, "t3")) == "unknown_task"
+    assert log(box, decision(run, "t1"))["entry"]
+
+
+def test_phases_are_opened_once_and_closed_after_their_tasks(box: Box) -> None:
+    run = started(box)
+    made = log(box, StartedPhase(run, 1, "Design"))
+    assert (made["phase_id"], made["already_exists"]) == (f"{run}/p1", False)
+    assert log(box, StartedPhase(run, 1, "Another name"))["already_exists"] is True
+    log(box, StartedTask(run, "Sketch", phase="p1"))
+    assert refusal(box, StartedTask(run, "Sketch", phase="p2")) == "unknown_phase"
+    assert refusal(box, CompletedPhase(run, "p1", "completed")) == "tasks_open"
+    log(box, CompletedTask(run, "t1", "success"))
+    log(box, CompletedPhase(run, "p1", "completed", "A sketch."))
+    log(box, CompletedPhase(run, "p1", "completed", "A sketch."))
+    assert refusal(box, CompletedPhase(run, "p1", "failed")) == "phase_completed"
+    assert refusal(box, StartedTask(run, "More", phase="p1")) == "phase_completed"
+    [phase] = context(box, run, "phase_summary")["phase_summary"]
+    assert (phase["phase"], phase["status"], phase["tasks"], phase["summary"]) == (
+        *(f"{run}/p1", "completed"),
+        *(1, "A sketch."),
+    )
+
+
+def test_pages_are_whole_and_filters_hold(box: Box) -> None:
+    run = started(box, ASKING)
+    for number in range(7):
+        task = "work" if number % 2 else ""
+        log(box, Logged(run, task, "milestone", {"message": f"m{number}", "progress": number}))
+        box.clock.pass_(60)
+    seen: list[str] = []
+    after, pages = 0, 0
+    while True:
+        page = context(box, run, "milestones", after=after, limit=3)
+        seen += [one["message"] for one in page["milestones"]]
+        pages += 1
+        if page["next"].startswith("nothing"):
+            break
+        after = int(page["next"].partition("after=")[2].partition(",")[0])
+        assert page["next"].startswith(f'get_context(workflow_id="{run}", include=["milestones"], after=')
+    assert (seen, pages) == ([f"m{number}" for number in range(7)], 3)
+    assert len(context(box, run, "milestones", task="work")["milestones"]) == 3
+    assert len(context(box, run, "milestones", agent="@writer")["milestones"]) == 3
+    assert context(box, run, "milestones", phase="p1")["milestones"] == []
+    moment = context(box, run, "milestones")["milestones"][4]["at"]
+    assert [one["message"] for one in context(box, run, "milestones", since=moment)["milestones"]] == [
+        *("m4", "m5", "m6"),
+    ]
+    for wrong in ({"agents": "x"}, {"since": "yesterday"}, {"task": 1}):
+        with pytest.raises(RequestError):
+            Filter.of(wrong)
+    with pytest.raises(RequestError, match="Did you mean `decisions`"):
+        context(box, run, "decision")
+
+
+def test_what_an_ended_run_accepts_is_a_summary(file_box: Box) -> None:
+    run = started(file_box)
+    log(file_box, issue(run))
+    file_box.service.submit(run, "build", OK)
+    file_box.service.submit(run, "test", OK)
+    assert "blockers" not in file_box.service.status(run)
+    assert refusal(file_box, decision(run)) == "finished"
+    assert refusal(file_box, StartedTask(run, "More")) == "finished"
+    made = log(file_box, Summary(run, "completed", "It works.", ["fast"]))
+    assert log(file_box, Summary(run, "completed", "It works.", ["fast"])) == made
+    assert file_box.service.status(run)["status"] == "completed"
+    whole = whole_journal(file_box.service.journal(run))
+    assert [one["summary"] for one in whole["summaries"]] == ["It works."]
+    metrics = file_box.service.journal(run).metrics()
+    assert (metrics["tasks"], metrics["tokens"]) == (0, {"input": 0, "output": 0})
+
+
+def test_the_journal_of_a_task_and_of_a_run_has_a_limit(
+    file_box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wfc_runtime.service import journal_entries
+
+    run = started(file_box)
+    for number in range(MOST_OF_TASK):
+        log(file_box, Logged(run, "build", "milestone", {"message": f"m{number}"}))
+    assert refusal(file_box, decision(run, "build")) == "journal_full"
+    # What is there already can be said again, and other tasks have room.
+    assert log(file_box, Logged(run, "build", "milestone", {"message": "m3"}))["entry"] == f"{run}:5"
+    log(file_box, decision(run))
+    monkeypatch.setattr(journal_entries, "MOST_OF_RUN", MOST_OF_TASK + 1)
+    assert refusal(file_box, decision(run, chosen="Another")) == "journal_full"
+    assert refusal(file_box, StartedTask(run, "More")) == "journal_full"
+    with pytest.raises(RequestError, match="4,001 characters; the limit is 4,000"):
+        text_of("reasoning", "x" * 4001)
+    with pytest.raises(RequestError, match="surrogate"):
+        text_of("reasoning", "\ud800")
+    with pytest.raises(RequestError, match="must not be empty"):
+        text_of("question", " \n", required=True)
+
+
+SECRET = (
+    "name: w\nversion: 1.0.0\ninputs: {key: {type: string, required: true, secret: true}}\n"
+    "steps:\n  - {id: build, type: shell, command: 'login {{ inputs.key | shquote }}'}\n"
+)
+
+
+def test_secrets_never_reach_the_journal(box: Box) -> None:
+    run = box.compile(SECRET).service.start("w", {"key": "hunter2secret"})["workflow_id"]
+    log(box, decision(run, chosen="the key hunter2secret", options_considered=["hunter2secret"]))
+    log(box, issue(run, text="hunter2secret is refused"))
+    log(box, StartedTask(run, "try hunter2secret", areas=["src/hunter2secret"]))
+    log(box, CompletedTask(run, "t1", "failed", "hunter2secret"))
+    said = json.dumps(
+        [
+            box.service.history(run),
+            whole_journal(box.service.journal(run)),
+            box.service.status(run, masked=True),
+        ]
+    )
+    assert "hunter2secret" not in said
+    assert "the key ***" in said
+
+
+def test_a_journal_is_exported_imported_and_erased_with_its_run(file_box: Box, tmp_path: Any) -> None:
+    run = started(file_box)
+    log(file_box, decision(run, "build"))
+    log(file_box, issue(run))
+    data = json.loads(json.dumps(file_box.service.export(run)))
+    first = whole_journal(file_box.service.journal(run))
+    other = Box(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    other.compile(TWO)
+    other.clock.now = file_box.clock.now
+    other.service.import_(data)
+    assert whole_journal(other.service.journal(run)) == first
+    assert "blockers" in other.service.status(run)
+    other.service.cancel(run)
+    other.service.erase(run)
+    with pytest.raises(NotFoundError):
+        other.service.journal(run)
+    other.close()
+
+
+FAMILY = (
+    steps("{id: each, type: foreach, items: [x, y], task: t, agent: '@reviewer'}")
+    + "\ntasks:\n  t: {steps: [{id: look, type: shell, command: ls}]}\n"
+)
+
+
+def test_a_child_has_a_journal_of_its_own_and_a_sub_agent_is_told_to_stop(box: Box) -> None:
+    reply = box.compile(FAMILY).service.start("w")
+    child, _ = children(reply)
+    visit = step_ids(box.service.next_step(child))[0]
+    log(box, issue(child, visit))
+    now = box.service.next_step(child)
+    assert now["next"].startswith("stop, and answer with `blockers`")
+    [found] = context(box, child)["blockers"]
+    assert (found["by"], found["agent"]) == ("subagent", "reviewer")
+    assert context(box, reply["workflow_id"])["blockers"] == []
+
+
+def test_only_named_agents_write_where_the_project_demands_it(file_box: Box) -> None:
+    run = started(file_box, ASKING)
+    strict = Logged(run, "", "decision", DECISION, requires_agent=True)
+    assert refusal(file_box, strict) == "agent_required"
+    assert refusal(file_box, StartedTask(run, "x", requires_agent=True)) == "agent_required"
+    log(file_box, Logged(run, "work", "decision", DECISION, requires_agent=True))
+    task = log(file_box, StartedTask(run, "x", agent="auditor", requires_agent=True))
+    assert task["task_id"] == f"{run}/t1"
+    log(file_box, Logged(run, "t1", "decision", DECISION, requires_agent=True))
+
+
+def test_agents_that_log_at_the_same_time_lose_nothing(box: Box) -> None:
+    run = started(box)
+    services = [box.service, box.another()]
+    errors: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(5):
+                message = {"message": f"{number}.{turn}"}
+                services[number].log(Logged(run, "build", "milestone", message))
+                services[number].log(Logged(run, "build", "milestone", {"message": "both"}))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    found = [one["message"] for one in context(box, run, "milestones", limit=200)["milestones"]]
+    assert sorted(found) == sorted([*(f"{one}.{turn}" for one in range(2) for turn in range(5)), "both"])
+    assert [event["seq"] for event in box.service.history(run)["events"]] == list(range(1, 13))
+
+
+def test_a_store_of_the_previous_version_gets_the_index_and_keeps_its_runs(file_box: Box) -> None:
+    import sqlite3
+
+    run = started(file_box)
+    file_box.close()
+    connection = sqlite3.connect(file_box.state)
+    connection.execute("DROP INDEX history_journal")
+    connection.execute("PRAGMA user_version = 6")
+    connection.commit()
+    connection.close()
+    log(file_box, decision(run))
+    plan = sqlite3.connect(file_box.state).execute(
+        "EXPLAIN QUERY PLAN SELECT data FROM history INDEXED BY history_journal WHERE run = 1 AND kind = 'journal'"
+    )
+    assert "history_journal" in str(plan.fetchall())
