@@ -175,12 +175,13 @@ def with_blockers(now: Snapshot, opened: Mapping[str, str], closed: Iterable[str
     return changed
 
 
-def with_reported_blockers(subject: Subject, state: str, report: Json, entry: HistoryRow) -> Snapshot:
-    """The snapshot after a report. A machine of phases stops at a blocker; in other languages the replies say so."""
+def with_reported_blockers(subject: Subject, state: str, report: Json, seq: int) -> Snapshot:
+    """The snapshot after a report was accepted as event `seq`. A machine of phases stops at a blocker; in other
+    languages the replies say so."""
     now = subject.now
-    if phases_of(subject.machine) or not takes_report(subject.machine, state) or not isinstance(report, dict):
+    if not takes_report(subject.machine, state) or phases_of(subject.machine):
         return now
-    if now.status != "running" or entry.kind != "submitted":
+    if now.status != "running" or not isinstance(report, dict):
         return now
     opened = {}
     for number, (kind, content) in enumerate(parts_of(report), 1):
@@ -188,7 +189,7 @@ def with_reported_blockers(subject: Subject, state: str, report: Json, entry: Hi
         is_open = kind == "issue" and content.get("requires_human") and not content.get("resolution")
         # One that was logged before is there already.
         if is_open and text not in now.blockers.values():
-            opened[f"{subject.id}:{entry.seq}.{number}"] = now.mask.message(text)
+            opened[f"{subject.id}:{seq}.{number}"] = now.mask.message(text)
     return with_blockers(now, opened)
 
 

@@ -452,7 +452,8 @@ def submit(
         state = before[step_id].state if step_id in before else ""
         entry = work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
         refusal = work.refusal
-        loaded.snapshot = with_reported_blockers(subject_of(loaded, work.at), state, given, entry)
+        if refusal is None:
+            loaded.snapshot = with_reported_blockers(subject_of(loaded, work.at), state, given, entry.seq)
         if refusal is not None:
             # It is not answered yet, but its cost has been incurred.
             cost.pop("steps", None)

@@ -329,8 +329,10 @@ class Host:
             more["answer"] = answer_digest(event_id, answer.result)
         state = subject.now.pending[step_id].state if step_id in subject.now.pending else ""
         event = Submit(at=at, id=event_id, visit=step_id, result=given)
+        seq = self.row.version + 1
         outcome = self.apply(event, step_id, more, answer.actor)
-        self.snapshot = with_reported_blockers(subject_of(self, at), state, given, self.entries[-1])
+        if outcome.refusal is None:
+            self.snapshot = with_reported_blockers(subject_of(self, at), state, given, seq)
         # The client replaced a result that is too large or not JSON; the step is checked first, since a refusal
         # because of the step is the more useful one.
         if answer.unfit:
