@@ -44,6 +44,8 @@ SLOW = (
     "tests/property/",
     "tests/unit/test_api.py::test_programs_that_use_it_are_typed",
     "tests/mutation/test_every_place",
+    "tests/javascript/test_attacks.py::test_exhaustion",
+    "tests/javascript/test_attacks.py::test_other_threads",
     "tests/robustness/",
     "tests/server/test_durability",
     "tests/server/test_inspector",

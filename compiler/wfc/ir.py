@@ -158,6 +158,8 @@ class Chart:
     """Fields that are computed once, at the start."""
     derived: dict[str, Make] = field(default_factory=dict)
     """Fields that are computed whenever one that they read changes, in the order of their dependencies."""
+    expressions: str = "jinja"
+    """The language of its expressions."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -207,6 +209,8 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
             lines.append(f"  field {info.name}: {info.type}{start}")
         lines += [f"  at start {name} = {_dump_value(value)}" for name, value in chart.at_start.items()]
         lines += [f"  derived {name} = {_dump_value(one)}" for name, one in chart.derived.items()]
+        if chart.expressions != "jinja":
+            lines.append(f"  expressions {chart.expressions}")
         lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]
         lines += [f"  caught {name} by {join}" for name, join in chart.caught.items()]

@@ -12,7 +12,7 @@ from wfc.findings import Edit
 from wfc.language.dialect import NotRewrittenError, Parsed
 from wfc.language.shape import Shape
 from wfc.struct import struct
-from wfc.yaml import Mapping, Node, Scalar, Source, Span
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
 from wfc.yaml.nodes import ScalarValue
 
 if TYPE_CHECKING:
@@ -123,6 +123,41 @@ def _whole_holes(text: str, start: int, end: int) -> tuple[int, int]:
     if "${" in inside and "}" not in inside[inside.rindex("${") :]:
         end = text.find("}", end) + 1 or end
     return start, end
+
+
+# Scalars whose expressions are JavaScript.
+
+
+class Script(Scalar):
+    __slots__ = ()
+
+    @property
+    def language(self) -> str:
+        return "javascript"
+
+
+class TranslatedScript(Translated):
+    __slots__ = ()
+
+    @property
+    def language(self) -> str:
+        return "javascript"
+
+
+_SCRIPTS: dict[type, type] = {Scalar: Script, Translated: TranslatedScript}
+
+
+def mark_scripts(node: Node) -> None:
+    """Make the texts of a tree JavaScript. They stay the same objects, since other parts of the file know them."""
+    match node:
+        case Scalar():
+            node.__class__ = _SCRIPTS.get(type(node), type(node))
+        case Sequence():
+            for item in node.items:
+                mark_scripts(item)
+        case Mapping():
+            for entry in node.entries:
+                mark_scripts(entry.value)
 
 
 def translated(origin: Scalar, pieces: list[Piece]) -> Scalar:

@@ -43,6 +43,8 @@ class ChartWriter:
         if len(lines) > 1:
             lines.append("")
         lines += [f"    inputs = {self.inputs}", f"    fields = {self.fields}"]
+        if self.chart.expressions != "jinja":
+            lines.append(print_assignment("expressions", self.chart.expressions, 1))
         initial = {field.name: field.default for field in self.chart.fields if field.initial}
         if initial:
             lines.append(print_assignment("initial", initial, 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language.derived import Computed, Derivation, StartValue
-from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
+from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested, OneOf
 from wfc.language.shape import BUDGET, Field, InputDecl, Shape
 from wfc.language.steps.base import Step
 from wfc.yaml import Mapping as MappingNode
@@ -128,6 +128,11 @@ class Workflow(Scope):
         CONSTANTS,
         "Values about the workflow, which a `call` gets if it lists their names in its `facts`.",
         example={"services": 3},
+    )
+    expressions = Field(
+        OneOf(("jinja", "javascript")),
+        "The language of the expressions in `{{ }}`. JavaScript needs the extra `reactive`.",
+        example="javascript",
     )
     budget = Field(BUDGET, "What a run may spend.", example={"usd": 5, "steps": 40})
     tasks = Field(

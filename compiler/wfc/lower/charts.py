@@ -79,23 +79,29 @@ def lower_workflow(workflow: Workflow, on_failure: str = "", needs: Needs | None
     """
     name = workflow.name.text if workflow.name else ""
     description = workflow.description.text if workflow.description else ""
+    expressions = workflow.expressions.text if workflow.expressions else "jinja"
     return Module(
         name=name,
         version=workflow.version.text if workflow.version else "",
         description=description,
-        main=_chart(workflow, machine_name(name), name, description, needs),
-        tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
+        main=_chart(workflow, machine_name(name), name, description, expressions, needs),
+        tasks={
+            title: _task_chart(task, title, expressions) for title, task in workflow.declared_tasks.items()
+        },
         tags=tuple(word.text for word in workflow.tags or ()),
         author=workflow.author.text if workflow.author else "",
         on_failure=on_failure,
     )
 
 
-def _task_chart(task: Task, title: str) -> Chart:
-    return _chart(task, machine_name(title), title, task.description.text if task.description else "")
+def _task_chart(task: Task, title: str, expressions: str) -> Chart:
+    description = task.description.text if task.description else ""
+    return _chart(task, machine_name(title), title, description, expressions)
 
 
-def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs | None = None) -> Chart:
+def _chart(
+    scope: Scope, name: str, title: str, description: str, expressions: str, needs: Needs | None = None
+) -> Chart:
     steps = scope.block if needs is None else scheduled(scope.block, needs)
     lowering = Lowering(list(walk(steps)))
     lowering.root.initial = lowering.entry_of(steps, FINISHED)
@@ -119,6 +125,7 @@ def _chart(scope: Scope, name: str, title: str, description: str, needs: Needs |
         lowering.caught,
         at_start={name: tree.data for name, tree in (scope.start_values or {}).items()},
         derived={one.field: _derive(one, scope) for one in in_dependency_order(scope)},
+        expressions=expressions,
     )
 
 

@@ -75,6 +75,11 @@ class Scalar:
     style: str
     """One of "" (plain), "'", '"', "|" and ">"."""
 
+    @property
+    def language(self) -> str:
+        """The language of the expressions in it."""
+        return "jinja"
+
     def at(self, start: int, end: int) -> Span:
         """The span in the file of `text[start:end]`, through quotes, escapes and folds."""
         return locate(self, start, end)

@@ -138,6 +138,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """States that belong to no step of the author's, each with the step that it is part of, or ""."""
     budget: ClassVar[Mapping[str, float]] = {}
     """What a run may cost: usd, tokens, steps, seconds."""
+    expressions: ClassVar[str] = "jinja"
+    """The language of the expressions in conditions and effects: `jinja` or `javascript`."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def __init_subclass__(cls, **more: Any) -> None:

@@ -182,6 +182,7 @@ class Structure:
         self.inputs = machine.inputs
         self.secrets = machine.secrets
         self.facts = machine.facts
+        self.expressions = machine.expressions
         self.deferred = frozenset(machine.deferred)
         self.fails_by_intent = any(isinstance(effect, Fail) for effect in machine.steps.values())
         self.caught = machine.caught

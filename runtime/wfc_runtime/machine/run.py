@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from wfc_runtime import expr
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
-from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
+from wfc_runtime.expr import ExpressionError, is_template
 from wfc_runtime.machine.derive import derive_all, is_same, settle
 from wfc_runtime.machine.effects import Ask, Return
 from wfc_runtime.machine.events import Event, Outcome
@@ -329,7 +331,7 @@ class Run:
             return dict(expression)
         try:
             context = self._context(reads, names)
-            return evaluate_tree(expression, context, **self._means(reads))
+            return self._language.evaluate_tree(expression, context, **self._means(reads))
         except ExpressionError as error:
             raise self._step_failed(error, context) from None
 
@@ -337,9 +339,19 @@ class Run:
         """Whether an expression is true, as a condition."""
         try:
             context = self._context(reads, names)
-            return evaluate_condition(text, context, **self._means(reads))
+            return bool(self._language.evaluate_condition(text, context, **self._means(reads)))
         except ExpressionError as error:
             raise self._step_failed(error, context) from None
+
+    @property
+    def _language(self) -> ModuleType:
+        """The module that evaluates the expressions of this machine."""
+        if self.structure.expressions == "javascript":
+            # Imported here: most processes have no workflow that needs it.
+            from wfc_runtime import javascript
+
+            return javascript
+        return expr
 
     def _step_failed(self, error: ExpressionError, context: Mapping[str, Json]) -> StepError:
         details = failed_expression(error, {**context, **self._shown_values(context)}, self.snapshot.mask)

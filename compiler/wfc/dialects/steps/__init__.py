@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wfc.caching import cached, pattern
-from wfc.dialects.base import Dialect
+from wfc.dialects.base import Dialect, mark_scripts
 from wfc.language.ast import Workflow
 from wfc.language.dialect import Language, OldSpelling, Parsed
 from wfc.language.shape import Shape
@@ -140,6 +140,9 @@ S = TypeVar("S", bound=Shape)
 
 
 def read_workflow(root: Mapping) -> Workflow:
+    expressions = root.get("expressions")
+    if isinstance(expressions, Scalar) and expressions.text == "javascript":
+        mark_scripts(root)
     workflow = read_shape(Workflow, root)
     for name, task in workflow.declared_tasks.items():
         task.task_name = name

@@ -1,0 +1,216 @@
+// The world that an expression sees. Evaluates to the function `run`, which is the only way in.
+// An expression reaches its own scope and the intrinsics below, frozen; it can keep nothing for the next one.
+(function () {
+  "use strict";
+  const { parse, stringify } = JSON;
+  const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
+  const { apply, construct, ownKeys } = Reflect;
+  const { isArray } = Array;
+  const { imul, floor } = Math;
+  const NativeDate = Date;
+  let clock = 0;
+  let seed = "";
+  let count = 0;
+
+  // What depends on anything but the scope, makes code from text, or watches the garbage collector.
+  for (const name of [
+    "eval", "Function", "Proxy", "Reflect", "WeakRef", "FinalizationRegistry", "Atomics", "SharedArrayBuffer",
+    "performance", "queueMicrotask", "DOMException", "Promise", "gc", "print", "console", "std", "os", "bjson",
+    "setTimeout", "setInterval", "navigator", "InternalError", "DisposableStack", "AsyncDisposableStack",
+  ]) delete globalThis[name];
+  delete Math.random;
+  for (const name of ["prepareStackTrace", "captureStackTrace", "stackTraceLimit"]) delete Error[name];
+  for (const name of ["__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"])
+    delete Object.prototype[name];
+  const functions = [function () {}, function* () {}, async function () {}, async function* () {}].map(getPrototypeOf);
+  for (const prototype of functions) delete prototype.constructor;
+  for (const kind of [Object, Array, Number, BigInt, String, Date, getPrototypeOf(Int8Array)])
+    for (const name of ownKeys(kind.prototype))
+      if (typeof name === "string" && name.startsWith("toLocale")) delete kind.prototype[name];
+
+  // A Date that knows the time of the event, and whose local time is UTC.
+  const zone = /(?:z|utc|gmt|[+-]\d\d:?\d\d)\s*(?:\([^)]*\))?\s*$/i;
+  const dateOnly = /^\s*[+-]?\d{4,6}(?:-\d\d){0,2}\s*$/;
+  function parseDate(text) {
+    text = String(text);
+    if (zone.test(text) || dateOnly.test(text)) return NativeDate.parse(text);
+    return NativeDate.parse(/^\s*[+-]?\d{4,6}-\d\d-\d\dT/i.test(text) ? text.trim() + "Z" : text + " UTC");
+  }
+  function timeOf(parts) {
+    if (parts.length === 0) return clock;
+    if (parts.length > 1) return apply(NativeDate.UTC, NativeDate, parts);
+    const [only] = parts;
+    if (only instanceof NativeDate) return only.getTime();
+    const plain = typeof only === "object" && only !== null ? only.valueOf() : only;
+    return typeof plain === "string" ? parseDate(plain) : Number(plain);
+  }
+  const prototype = NativeDate.prototype;
+  for (const name of ownKeys(prototype))
+    if (typeof name === "string" && /^[gs]etUTC/.test(name)) prototype[name.replace("UTC", "")] = prototype[name];
+  prototype.getTimezoneOffset = function getTimezoneOffset() { return 0; };
+  prototype.toDateString = function toDateString() {
+    return this.toUTCString().replace(/^(\w+), (\d+) (\w+) (-?\d+).*/, "$1 $3 $2 $4");
+  };
+  prototype.toTimeString = function toTimeString() { return this.toISOString().slice(-13, -5) + " GMT+0000 (UTC)"; };
+  prototype.toString = function toString() {
+    return Number.isNaN(this.getTime()) ? "Invalid Date" : this.toDateString() + " " + this.toTimeString();
+  };
+  const SafeDate = function Date(...parts) {
+    if (new.target === undefined) return construct(NativeDate, [clock]).toString();
+    return construct(NativeDate, [timeOf(parts)], new.target);
+  };
+  defineProperty(SafeDate, "prototype", { value: prototype, writable: false });
+  defineProperty(prototype, "constructor", { value: SafeDate });
+  defineProperty(SafeDate, "length", { value: 7 });
+  SafeDate.now = function now() { return clock; };
+  SafeDate.parse = function parse(text) { return parseDate(text); };
+  SafeDate.UTC = NativeDate.UTC;
+  globalThis.Date = SafeDate;
+
+  // The four functions that the language adds.
+  function mix(word) {
+    word = imul(word ^ (word >>> 16), 0x85ebca6b);
+    word = imul(word ^ (word >>> 13), 0xc2b2ae35);
+    return (word ^ (word >>> 16)) >>> 0;
+  }
+  function hash(text, lane) {
+    let word = mix(lane + 1);
+    for (let at = 0; at < text.length; at += 1) word = imul(word ^ text.charCodeAt(at), 0x5bd1e995 + 2 * lane) ^ (word >>> 15);
+    return mix(word);
+  }
+  globalThis.now = function now() { return construct(NativeDate, [clock]).toISOString(); };
+  globalThis.uuid = function uuid() {
+    count += 1;
+    const words = [0, 1, 2, 3].map((lane) => hash(`${seed}/${count}`, lane));
+    const hex = words.map((word) => word.toString(16).padStart(8, "0")).join("");
+    const variant = "89ab"[parseInt(hex[16], 16) & 3];
+    return [hex.slice(0, 8), hex.slice(8, 12), "4" + hex.slice(13, 16), variant + hex.slice(17, 20), hex.slice(20)].join("-");
+  };
+  globalThis.shquote = function shquote(value) {
+    const text = show(value);
+    if (text.includes("\0")) throw new TypeError("a command can't contain a NUL character");
+    return /^[\w@%+=:,.\/-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\"'\"'") + "'";
+  };
+  globalThis.path_to_key = function path_to_key(value) { return show(value).replace(/[^A-Za-z0-9_]/g, "_"); };
+
+  // Values that are not JSON say so, instead of becoming `{}` or nothing.
+  function refuse(what) {
+    return function toJSON() { throw new TypeError("the result has " + what + ", which is not JSON"); };
+  }
+  const refused = [
+    [Object.getPrototypeOf(function () {}), "a function"], [Map.prototype, "a Map"], [Set.prototype, "a Set"],
+    [WeakMap.prototype, "a WeakMap"], [WeakSet.prototype, "a WeakSet"], [RegExp.prototype, "a regular expression"],
+    [Error.prototype, "an Error"], [ArrayBuffer.prototype, "an ArrayBuffer"], [DataView.prototype, "a DataView"],
+    [getPrototypeOf(Int8Array).prototype, "a typed array"], [getPrototypeOf(async function () {}), "a function"],
+    [getPrototypeOf((async function () {})()), "a Promise"], [getPrototypeOf(getPrototypeOf([][Symbol.iterator]())), "an iterator"],
+  ];
+  for (const [where, what] of refused) defineProperty(where, "toJSON", { value: refuse(what) });
+  function isLost(value) {
+    switch (typeof value) {
+      case "number": return value - value !== 0;
+      case "symbol": return true;
+      case "object":
+        if (value === null) return false;
+        if (isArray(value)) return value.some(isLost);
+        for (const key in value) if (isLost(value[key])) return true;
+    }
+    return false;
+  }
+  function json(value) {
+    if (value === undefined) return "null";
+    const text = stringify(value);
+    // NaN and Infinity become null on the way. Looking at every value takes longer than all the rest.
+    if (text === undefined || (text.includes("null") && isLost(value)))
+      throw new TypeError("the result has " + nameOf(value) + ", which is not JSON");
+    return text;
+  }
+  function nameOf(value) {
+    return typeof value === "number" ? String(value) : typeof value === "symbol" ? "a symbol" : "NaN, Infinity or a symbol";
+  }
+  function show(value) {
+    switch (typeof value) {
+      case "string": return value;
+      case "undefined": throw new ReferenceError("the value is undefined");
+      case "symbol": case "function": throw new TypeError("a " + typeof value + " can't be printed");
+      case "object": return value === null ? "null" : value instanceof NativeDate ? value.toISOString() : json(value);
+      default: return String(value);
+    }
+  }
+
+  // Freezing makes inherited properties read-only in every object: `counts.constructor = 1` would fail. As
+  // accessors they can be overridden.
+  function overridable(where) {
+    for (const name of ownKeys(where)) {
+      const found = getOwnPropertyDescriptor(where, name);
+      if (!("value" in found) || !found.configurable) continue;
+      const { value } = found;
+      defineProperty(where, name, {
+        get() { return value; },
+        set(given) {
+          if (this === where) throw new TypeError("built-in objects can't be changed");
+          defineProperty(this, name, { value: given, writable: true, enumerable: true, configurable: true });
+        },
+        enumerable: false, configurable: false,
+      });
+    }
+  }
+  for (const kind of [Object, Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError])
+    overridable(kind.prototype);
+  const seen = new Set();
+  function freezeAll(value) {
+    if ((typeof value !== "object" && typeof value !== "function") || value === null || seen.has(value)) return;
+    seen.add(value);
+    for (const name of ownKeys(value)) {
+      const found = getOwnPropertyDescriptor(value, name);
+      for (const part of [found.value, found.get, found.set]) freezeAll(part);
+    }
+    freezeAll(getPrototypeOf(value));
+    freeze(value);
+  }
+  const generated = [(function* () {})(), (async function* () {})(), (async function () {})()];
+  const iterators = [[][Symbol.iterator](), ""[Symbol.iterator](), new Map().keys(), new Set().keys(), "".matchAll(/a/g)];
+  const helpers = [[].values().map((x) => x), Iterator.from({ next() {} })];
+  for (const one of [...functions, ...generated, ...iterators, ...helpers]) freezeAll(getPrototypeOf(one));
+  freezeAll(globalThis);
+
+  // Fields that exist but that the step did not declare: reading one fails, whether by name or by a computed key.
+  function guard(names) {
+    const hidden = {};
+    for (const name of parse(names))
+      defineProperty(hidden, name, {
+        get() { throw new HiddenField(name); },
+        set(value) { defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true }); },
+      });
+    return freeze(hidden);
+  }
+  class HiddenField extends Error {
+    constructor(name) { super(name); this.name = "HiddenField"; }
+  }
+  function describe(error) {
+    try {
+      if (!(error instanceof Error)) return stringify({ name: "Error", message: show(error).slice(0, 1000), stack: "" });
+      const { name, message, stack } = error;
+      return stringify({
+        name: String(name).slice(0, 100), message: String(message).slice(0, 1000),
+        stack: typeof stack === "string" ? stack.slice(0, 4000) : "",
+      });
+    } catch (_) {
+      return '{"name":"Error","message":"the thrown value can\'t be printed","stack":""}';
+    }
+  }
+  return function run(expression, scope, mode, now, id, hidden) {
+    clock = floor(now);
+    seed = id;
+    count = 0;
+    try {
+      if (mode === "guard") return guard(scope);
+      const given = parse(scope);
+      if (hidden !== undefined) setPrototypeOf(given.state, hidden);
+      const value = expression(given);
+      // The text as the engine's own functions made it: a concatenated one can't cross the border.
+      return mode === "truth" ? (value ? "true" : "false") : mode === "text" ? stringify(show(value)) : json(value);
+    } catch (error) {
+      return freeze({ error: describe(error) });
+    }
+  };
+})()
