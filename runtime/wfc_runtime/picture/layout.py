@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import ceil, sqrt
+from itertools import pairwise
+from math import ceil, inf, sqrt
 
 from wfc_runtime.picture.coordinates import Columns, Rows, draw_wire
 from wfc_runtime.picture.grid import place, structure_of
@@ -41,83 +42,92 @@ def _spans(figures: list[Figure]) -> list[int]:
     return [max(0, ceil((figure.width - widest) / _PITCH)) if figure.inside else 0 for figure in figures]
 
 
-# Folding a long chart into columns. A cut is possible above a node if all lines at that height lead to it.
+# Folding a long chart into columns. A cut is possible at a height where there is no node, and every line runs straight
+# down or up. These lines continue in the next column: along the foot of the one, up between the two, and down from the
+# head of the other.
 
 _TALL, _SLIM = 1400.0, 1.8
 """Charts up to this height, or up to this ratio of height to width, are not folded."""
 _ASPECT = 1.5
-_GUTTER, _HEAD, _FOOT = 56.0, 34.0, 18.0
+_GUTTER, _HEAD, _FOOT, _LANE = 56.0, 34.0, 18.0, 9.0
 _WORTH = 0.75
+_MOST_LANES, _PRICE = 5, 0.05
+"""Lines that may cross a cut side by side, and how much shorter a fold must be for each further one."""
 _ROUNDS = 20
+_ABOVE = 2.0
+"""A cut is a little above the nodes of the next column, so that a line that ends there crosses it."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Cut:
-    """A node at the top of a column, and the wires that lead to it from the previous column."""
+    """A height, and the lines that cross it: those at the same place are one bundle."""
 
     top: float
-    wires: list[Wire]
+    crossings: tuple[float, ...]
 
+    @property
+    def height(self) -> float:
+        return self.top - _ABOVE
 
-@dataclass
-class _Column:
-    top: float = 0.0
-    boxes: list[Box] = field(default_factory=list)
-    wires: list[Wire] = field(default_factory=list)
-    leaving: list[Wire] = field(default_factory=list)
-
-    def edges(self) -> tuple[float, float, float]:
-        """The left, right and bottom edge of the content."""
-        xs = [x for box in self.boxes for x in (box.left, box.right)]
-        ys = [box.bottom for box in self.boxes]
-        for wire in (*self.wires, *self.leaving):
-            points = wire.points[:-1]
-            xs += [x for x, _ in points]
-            ys += [y for _, y in points]
-            for text in wire.label:
-                width = width_of(text.text, text.style)
-                xs += [text.x, text.x + (width if text.anchor == "start" else -width)]
-        return min(xs), max(xs), max(ys)
+    def lane_of(self, x: float) -> int:
+        """The lane of a line. With the rightmost line in the first one, no two of them cross."""
+        return len(self.crossings) - 1 - self.crossings.index(x)
 
 
 def fold_into_columns(scene: Scene) -> Scene:
     if scene.height <= _TALL or scene.height <= _SLIM * scene.width:
         return scene
     columns = max(2, round(sqrt(_ASPECT * scene.height / (scene.width + _GUTTER))))
-    cuts = _choose(list(_possible_cuts(scene)), scene.height, columns)
-    if not cuts:
-        return scene
-    folded = _side_by_side(_split(scene, cuts))
-    return folded if folded.height < _WORTH * scene.height else scene
+    possible = list(_possible_cuts(scene))
+    best, least = scene, _WORTH * scene.height
+    for lanes in range(1, _MOST_LANES + 1):
+        cuts = _choose([cut for cut in possible if len(cut.crossings) <= lanes], scene.height, columns)
+        folded = _side_by_side(scene, cuts) if cuts else scene
+        price = folded.height * (1 + _PRICE * (lanes - 1))
+        if price < least:
+            best, least = folded, price
+    return best
 
 
 def _possible_cuts(scene: Scene) -> Iterator[_Cut]:
-    """From top to bottom, the nodes with nothing above them at that height except lines that lead to them."""
-    tops = sorted([*(box.top for box in scene.boxes), *(_top(wire) for wire in scene.wires)])
-    bottoms = sorted([*(box.bottom for box in scene.boxes), *(_bottom(wire) for wire in scene.wires)])
-    leading: dict[str, list[Wire]] = {}
-    for wire in scene.wires:
-        leading.setdefault(wire.target, []).append(wire)
-    for box in sorted(scene.boxes, key=lambda box: box.top):
-        wires = leading.get(box.node.id, [])
-        # The number of boxes and wires at this height, without comparing each of them: those that started minus those
-        # that ended.
-        height = box.top - 2
-        passing = bisect_right(tops, height) - bisect_left(bottoms, height)
-        if (
-            wires
-            and passing == len(wires)
-            and all(_bottom(wire) == wire.points[-1][1] == box.top for wire in wires)
-        ):
-            yield _Cut(box.top, wires)
+    """From top to bottom, the heights right above a node at which there is no other node and no level line."""
+    tops = sorted(box.top for box in scene.boxes)
+    bottoms = sorted(box.bottom for box in scene.boxes)
+    level = sorted(y for wire in scene.wires for (_, y), (_, other) in pairwise(wire.points) if y == other)
+    upright = _Upright(scene.wires)
+    for top in dict.fromkeys(tops):
+        height = top - _ABOVE
+        # Those that started minus those that ended, without comparing each of them.
+        is_free = bisect_right(tops, height) == bisect_left(bottoms, height)
+        if is_free and bisect_left(level, height) == bisect_left(level, top):
+            crossings = upright.at(height)
+            if 0 < len(crossings) <= _MOST_LANES:
+                yield _Cut(top, crossings)
 
 
-def _top(wire: Wire) -> float:
-    return min(y for _, y in wire.points)
+class _Upright:
+    """The upright stretches of all lines, in the order of their upper ends."""
 
+    def __init__(self, wires: list[Wire]) -> None:
+        stretches = [
+            (*sorted((y, other)), x)
+            for wire in wires
+            for (x, y), (_, other) in pairwise(wire.points)
+            if y != other
+        ]
+        self._stretches = sorted(stretches)
+        self._next = 0
+        self._open: list[tuple[float, float]] = []
+        """The lower end and the place of those that began above the last height."""
 
-def _bottom(wire: Wire) -> float:
-    return max(y for _, y in wire.points)
+    def at(self, height: float) -> tuple[float, ...]:
+        """Where lines cross a height. Heights are asked from top to bottom, so each stretch is looked at once."""
+        while self._next < len(self._stretches) and self._stretches[self._next][0] < height:
+            _, low, x = self._stretches[self._next]
+            self._open.append((low, x))
+            self._next += 1
+        self._open = [(low, x) for low, x in self._open if low > height]
+        return tuple(sorted({x for _, x in self._open}))
 
 
 def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
@@ -143,49 +153,104 @@ def _cuts_for(depth: float, cuts: list[_Cut], height: float) -> list[_Cut]:
     return chosen
 
 
-def _split(scene: Scene, cuts: list[_Cut]) -> list[_Column]:
-    starts = [cut.top for cut in cuts]
-    columns = [_Column(top) for top in (0.0, *starts)]
-    for column, cut in zip(columns, cuts, strict=False):
-        column.leaving = cut.wires
+@dataclass
+class _Column:
+    """The part of a chart between two cuts: the extent of its content, and where that is moved to."""
+
+    top: float
+    left: float = inf
+    right: float = 0.0
+    bottom: float = 0.0
+    dx: float = 0.0
+    dy: float = 0.0
+
+    def cover(self, x: float, y: float, width: float = 0.0) -> None:
+        self.left, self.right = min(self.left, x), max(self.right, x + width)
+        self.bottom = max(self.bottom, y)
+
+
+class _Fold:
+    """A chart, the cuts through it, and the columns between them."""
+
+    def __init__(self, scene: Scene, cuts: list[_Cut]) -> None:
+        self.cuts = cuts
+        self._heights = [cut.height for cut in cuts]
+        self.columns = [_Column(top) for top in (0.0, *(cut.top for cut in cuts))]
+        for box in scene.boxes:
+            column = self.column_at(box.top)
+            column.cover(box.left, box.bottom, box.width)
+        for wire in scene.wires:
+            for (x, y), (other, end) in pairwise(wire.points):
+                first, last = sorted((y, end))
+                # A line may run through a whole column without a corner in it.
+                for column in self.columns[self.number_at(first) : self.number_at(last) + 1]:
+                    column.cover(min(x, other), column.top, abs(x - other))
+                self.column_at(last).cover(other, last)
+            for text in wire.label:
+                width = width_of(text.text, text.style)
+                self.column_at(text.y).cover(
+                    text.x if text.anchor == "start" else text.x - width, text.y, width
+                )
+        self._place()
+
+    def _place(self) -> None:
+        x = 0.0
+        for number, column in enumerate(self.columns):
+            lanes = len(self.cuts[number - 1].crossings) if number else 0
+            column.dx = x - column.left
+            column.dy = (_HEAD + _LANE * (lanes - 1) if number else 0.0) - column.top
+            x += column.right - column.left + _GUTTER
+            if number < len(self.cuts):
+                x += _LANE * (len(self.cuts[number].crossings) - 1)
+
+    def number_at(self, y: float) -> int:
+        return bisect_right(self._heights, y)
+
+    def column_at(self, y: float) -> _Column:
+        return self.columns[self.number_at(y)]
+
+    def moved(self, x: float, y: float) -> tuple[float, float]:
+        column = self.column_at(y)
+        return x + column.dx, y + column.dy
+
+    def path_across(self, number: int, x: float) -> list[tuple[float, float]]:
+        """The way of a line from the foot of a column to the head of the next one."""
+        cut, before, after = self.cuts[number], self.columns[number], self.columns[number + 1]
+        lane = _LANE * cut.lane_of(x)
+        foot = before.bottom + before.dy + _FOOT + lane
+        gutter = before.right + before.dx + _GUTTER / 2 + lane
+        head = _HEAD - _FOOT + lane
+        return [(x + before.dx, foot), (gutter, foot), (gutter, head), (x + after.dx, head)]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        depths = [column.bottom + column.dy for column in self.columns]
+        feet = [_FOOT + _LANE * (len(cut.crossings) - 1) for cut in self.cuts]
+        last = self.columns[-1]
+        return last.right + last.dx, max(map(sum, zip(depths, [*feet, 0.0], strict=True)))
+
+
+def _side_by_side(scene: Scene, cuts: list[_Cut]) -> Scene:
+    fold = _Fold(scene, cuts)
+    folded = Scene(*fold.size)
     for box in scene.boxes:
-        columns[bisect_right(starts, box.top)].boxes.append(box)
-    gone = {id(wire) for cut in cuts for wire in cut.wires}
-    for wire in scene.wires:
-        if id(wire) not in gone:
-            columns[bisect_right(starts, _top(wire))].wires.append(wire)
-    return columns
-
-
-def _side_by_side(columns: list[_Column]) -> Scene:
-    folded = Scene()
-    arriving: list[Wire] = []
-    x = foot = 0.0
-    for number, column in enumerate(columns):
-        left, right, bottom = column.edges()
-        dx, dy = x - left, (_HEAD if number else 0.0) - column.top
-        folded.boxes += [box.moved(dx, dy) for box in column.boxes]
-        folded.wires += [wire.moved(dx, dy) for wire in column.wires]
-        folded.wires += [_joined(wire, foot, x - _GUTTER / 2, dx) for wire in arriving]
-        foot = bottom + dy + _FOOT
-        folded.height = max(folded.height, foot if column.leaving else bottom + dy)
-        arriving = [replace(wire.moved(dx, dy), points=_moved_start(wire, dx, dy)) for wire in column.leaving]
-        x += right - left + _GUTTER
-    folded.width = x - _GUTTER
+        column = fold.column_at(box.top)
+        folded.boxes.append(box.moved(column.dx, column.dy))
+    folded.wires += [_folded(wire, fold) for wire in scene.wires]
     return folded
 
 
-def _moved_start(wire: Wire, dx: float, dy: float) -> tuple[tuple[float, float], ...]:
-    """Move all points but the last one with this column; the last one belongs to the next column."""
-    return (*wire.moved(dx, dy).points[:-1], wire.points[-1])
-
-
-def _joined(wire: Wire, foot: float, gutter: float, dx: float) -> Wire:
-    """A wire down to the foot of its column, up between the two columns, and down into the next."""
-    *before, (x, _) = wire.points
-    head = _HEAD - _FOOT
-    way = ((before[-1][0], foot), (gutter, foot), (gutter, head), (x + dx, head), (x + dx, _HEAD))
-    return replace(wire, points=(*before, *way))
+def _folded(wire: Wire, fold: _Fold) -> Wire:
+    points = [fold.moved(*wire.points[0])]
+    for (_, y), (x, end) in pairwise(wire.points):
+        first, last = fold.number_at(y), fold.number_at(end)
+        for number in range(first, last):
+            points += fold.path_across(number, x)
+        for number in range(first - 1, last - 1, -1):
+            points += reversed(fold.path_across(number, x))
+        points.append(fold.moved(x, end))
+    label = tuple(text.moved(fold.column_at(text.y).dx, fold.column_at(text.y).dy) for text in wire.label)
+    return replace(wire, points=tuple(points), label=label)
 
 
 # The page: the chart of the workflow, its tasks beside it, and a legend.

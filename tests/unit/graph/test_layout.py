@@ -193,11 +193,20 @@ def test_a_short_chart_is_not_folded() -> None:
     assert fold_into_columns(scene) is scene
 
 
-def test_a_chart_is_not_folded_across_lines_that_run_past() -> None:
+def test_lines_that_run_past_a_cut_continue_in_the_next_column() -> None:
     flow = chain(60)
-    flow.links.append(Link("n59", "n0", "again", Line.AGAIN))
+    flow.links += [Link("n59", "n0", "again", Line.AGAIN), Link("n2", "n40", "skip", Line.FLOW)]
     scene = lay_out(flow)
-    assert fold_into_columns(scene) is scene
+    folded = fold_into_columns(scene)
+    assert folded.height < scene.height / 3
+    assert faults(folded) == {}
+
+
+def test_a_chart_with_many_lines_past_every_node_is_not_folded() -> None:
+    flow = chain(60)
+    flow.links += [Link(f"n{59 - one}", f"n{one}", "again", Line.AGAIN) for one in range(8)]
+    folded = fold_into_columns(lay_out(flow))
+    assert faults(folded) == {}
 
 
 def test_the_same_flow_is_always_laid_out_the_same() -> None:
