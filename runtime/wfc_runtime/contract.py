@@ -100,7 +100,7 @@ class ReadFileResult(Timed):
 
 
 class ReadFilesResult(Timed):
-    """Some files, and their contents in one text."""
+    """Some files, and their contents in one text. The exit code is 1 if no file matches."""
 
     files: list[dict[str, Json]]
     content: str
@@ -108,6 +108,7 @@ class ReadFilesResult(Timed):
     total_size_kb: int
     skipped_files: list[dict[str, Json]]
     patterns_matched: int
+    exit_code: NotRequired[int]
 
 
 class EditFileResult(Timed):

@@ -45,12 +45,12 @@ def in_text(expression: str, folder: Path, inputs: str = INPUTS) -> str:
     [
         ("{{inputs.name}}|", " World |"),
         ("{{ inputs.name | trim | lower }}", "world"),
-        ("{{inputs.count + 1}} {{inputs.loud}} {{inputs.items}}", '4 true ["a", "b"]'),
+        ("{{inputs.count + 1}} {{inputs.loud}} {{inputs.items}}", "4 True ['a', 'b']"),
         ("{{blocks.say.exit_code}} {{blocks['say'].outputs['stdout']}}", "3 hi\n"),
-        ("{{blocks.say.failed}} {{not blocks.say.failed}}", "true false"),
+        ("{{blocks.say.failed}} {{not blocks.say.failed}}", "True False"),
         ("{{'yes' if blocks.say.exit_code == 3 else 'no'}}", "yes"),
         ("[{{blocks.no.stdout}}] [{{blocks.no.stdout | default('none')}}]", "[] [none]"),
-        ("{{blocks.no.stdout is defined}} {{blocks.no.skipped}}", "false true"),
+        ("{{blocks.no.stdout is defined}} {{blocks.no.skipped}}", "False True"),
         (
             "{{get(blocks.no, 'stdout', 'x')}} {{get(inputs, 'nope', {}) | tojson}} {{get(inputs, 'count')}}",
             "x {} 3",

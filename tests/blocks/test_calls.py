@@ -50,6 +50,34 @@ def test_a_child_gets_what_it_is_given_and_gives_back_its_outputs(tmp_path: Path
     assert result(tmp_path, parent, ADDER) == expected
 
 
+def test_null_leaves_an_input_of_the_child_its_default(tmp_path: Path) -> None:
+    parent = workflow(
+        '  - {id: one, type: Workflow, inputs: {workflow: adder, inputs: {a: 1, b: "{{inputs.b}}"}}}',
+        '  sum: "{{blocks.one.sum}}"',
+        "inputs:\n  b: {type: int, required: false}",
+    )
+    assert result(tmp_path, parent, ADDER) == {"sum": "2"}
+
+
+def test_a_call_that_may_crash_leaves_the_run_as_it_is(tmp_path: Path) -> None:
+    parent = workflow(
+        """
+  - id: one
+    type: Workflow
+    continue_on_error: true
+    inputs: {workflow: adder, inputs: {a: "not a number"}}
+  - id: two
+    type: Shell
+    inputs: {command: "echo ${blocks.one.status} ${blocks.one.failed} [${blocks.one.sum}]"}
+    depends_on: [{block: one, required: false}]
+""",
+        "  said: ${blocks.two.stdout}\n  one: ${blocks.one.failed} and not ${blocks.one.succeeded}\n"
+        "  status: ${blocks.one.status}",
+    )
+    expected = {"said": "failed true []\n", "one": True, "status": "failed"}
+    assert result(tmp_path, parent, ADDER) == expected
+
+
 def test_a_child_does_not_see_what_it_has_no_input_for(tmp_path: Path) -> None:
     parent = workflow(
         "  - {id: one, type: Workflow, inputs: {workflow: adder, inputs: {a: 1, working_dir: ., mode: fast}}}",

@@ -62,7 +62,7 @@ def test_every_item_of_a_list_has_a_result_by_its_number(tmp_path: Path) -> None
         "skipped": 0,
         "mode": "parallel",
         "ok": False,
-        "said": "true 0 0 one api\n",
+        "said": "True 0 0 one api\n",
         "needs": "skipped",
     }
 

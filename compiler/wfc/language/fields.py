@@ -182,16 +182,16 @@ FACTOR: FieldType[Literal] = ScalarType(
 
 
 @struct(eq=False)
-class Computed(FieldType["Literal | Text"]):
+class Computed(FieldType["T | Text"], Generic[T]):
     """A plain value of another field type, or an expression that is evaluated when the step starts."""
 
-    inner: FieldType[Literal]
+    inner: FieldType[T]
 
     @property
     def words(self) -> str:  # type: ignore[override]  # made on demand
         return f"{self.inner.words}, or an expression `{{{{ ... }}}}`"
 
-    def read(self, node: Node, reader: Reader) -> Literal | Text | None:
+    def read(self, node: Node, reader: Reader) -> T | Text | None:
         return Text(node) if is_template(node) else self.inner.read(node, reader)
 
     def mismatches(self, node: Node) -> list[Mismatch]:

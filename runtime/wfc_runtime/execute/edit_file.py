@@ -106,8 +106,13 @@ def _replace_text(text: str, operation: Parameters) -> str:
     old = operation.text("old_text")
     if not old or old not in text:
         raise ExecutionError(f"the file does not contain {shortened(old, 60)!r}")
-    count = int(operation.number("count", 0))
-    return text.replace(old, operation.text("new_text", ""), count or -1)
+    return text.replace(old, operation.text("new_text", ""), _count(operation) or -1)
+
+
+def _count(operation: Parameters) -> int:
+    """How many places are changed at most; 0 for all of them, which may also be written as -1."""
+    is_all = "count" in operation and str(operation.value("count")) == "-1"
+    return 0 if is_all else int(operation.number("count", 0))
 
 
 def _replace_lines(text: str, operation: Parameters) -> str:
@@ -143,7 +148,7 @@ def _regex_replace(text: str, operation: Parameters) -> str:
         "text": text,
         "pattern": operation.text("pattern"),
         "replacement": operation.text("replacement", ""),
-        "count": int(operation.number("count", 0)),
+        "count": _count(operation),
     }
     try:
         found = evaluate(

@@ -17,18 +17,22 @@ from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
 from wfc_runtime.execute.files import check_encoding
+from wfc_runtime.execute.outline import outline
 from wfc_runtime.execute.paths import folder, in_folder, in_scratch, locate_for, scratch
 from wfc_runtime.execute.permissions import Grant
 
 _MOST_FILES, _MOST_SEEN = 100, 20_000
 _NEVER = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"})
 """Folders that are not entered."""
+_MODES = ("full", "outline", "summary")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 
 
 def _read_files(job: Job) -> Result:
     parameters, grant = job.parameters, job.grant
     check_encoding(parameters.text("encoding", "utf-8"))
+    if parameters.text("mode", "full") not in _MODES:
+        raise ExecutionError(f"`mode` must be one of {', '.join(_MODES)}")
     with _base(job) as base:
         if "path" in parameters:
             names = [os.path.relpath(Path(base, in_folder(parameters.path("path"), base)), base)]
@@ -56,7 +60,9 @@ def _read_files(job: Job) -> Result:
         "total_size_kb": size // 1024,
         "skipped_files": skipped,
         "patterns_matched": len(names),
-        "success": True,
+        # As with a command that searches, nothing found is a failure that others can look at.
+        "exit_code": 0 if files else 1,
+        "success": bool(files),
     }
 
 
@@ -137,6 +143,9 @@ def _read(base: Path, name: str, limit: int, parameters: Parameters, grant: Gran
         lines = text.splitlines(keepends=True)
         first = max(int(parameters.number("line_start", 1)), 1)
         text = "".join(lines[first - 1 : int(parameters.number("line_end", len(lines)))])
+    mode = parameters.text("mode", "full")
+    if mode != "full":
+        text = outline(name, text, with_docs=mode == "summary")
     return {"path": name, "content": text, "size_bytes": len(data)}
 
 

@@ -218,9 +218,13 @@ def bind_item(machine: AnyMachine, item: Json) -> dict[str, Json]:
 
 
 def only_declared(machine: AnyMachine, given: dict[str, Json]) -> dict[str, Json]:
-    """The given values without those that the machine does not declare as inputs."""
-    declared = _declared(machine.inputs)
-    return {name: value for name, value in given.items() if name in declared}
+    """The given values that the machine declares as inputs. Null leaves an input its default, if it has one."""
+    fields = {field.alias or name: field for name, field in machine.inputs.model_fields.items()}
+    return {
+        name: value
+        for name, value in given.items()
+        if name in fields and (value is not None or fields[name].is_required())
+    }
 
 
 def _declared(model: type[WorkflowInputs]) -> dict[str, Any]:

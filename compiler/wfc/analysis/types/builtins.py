@@ -115,7 +115,7 @@ _CONVERTED: dict[str, Type] = {
 
 
 def converted(use: Use) -> Type:
-    return _CONVERTED.get(str(use.constant("to")), ANY)
+    return ANY if use.given("keep") is not None else _CONVERTED.get(str(use.constant("to")), ANY)
 
 
 def scalars_as_text(use: Use) -> Type:
@@ -286,7 +286,7 @@ FILTERS: dict[str, Signature] = {
     "center": _signature(_PRINTABLE, TEXT, "width?: number"),
     "condition": _signature("text bool null", BOOL),
     "truth": _signature("", BOOL),
-    "convert": _signature("", converted, "to: text"),
+    "convert": _signature("", converted, "to: text", "keep?"),
     "entries": _signature("list object", LIST),
     "keyed": _signature("list", OBJECT, "items: list"),
     "default": _signature("", defaulted, "default_value?", "boolean?"),

@@ -225,7 +225,8 @@ class Block(Shape):
     max_parallel = Field(COUNT, "The maximum number of items at the same time.", example=4)
     continue_on_error = Field(
         BOOLEAN,
-        "Whether the items after one that failed still run, in the mode `sequential`; no effect elsewhere.",
+        "Whether a crash of the block leaves the run as it is. With `for_each` in the mode `sequential`: whether the "
+        "items after one that failed still run.",
         default=False,
     )
     retry = Field(

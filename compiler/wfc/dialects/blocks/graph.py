@@ -58,8 +58,13 @@ class BlockNode:
         return self.block.node.entry("for_each") is not None and self.kind is not None
 
     @property
+    def is_continued(self) -> bool:
+        """Whether the run goes on as if nothing had happened after it has crashed."""
+        return bool(self.block.setting("continue_on_error")) and self.can_crash
+
+    @property
     def can_fail(self) -> bool:
-        return self.kind is None or self.kind.can_fail or self.is_repeated
+        return self.kind is None or self.kind.can_fail or self.is_repeated or self.is_continued
 
     @property
     def can_crash(self) -> bool:
@@ -141,7 +146,7 @@ class Graph:
                 before[node.name] |= before[name] | self._bit[name]
             found |= before[node.name] & ~self._behind[node.name]
         for node in self.all:
-            node.is_outlived = node.can_crash and bool(found & self._bit[node.name])
+            node.is_outlived = node.is_continued or (node.can_crash and bool(found & self._bit[node.name]))
 
     def is_upstream(self, block: str, node: BlockNode) -> bool:
         """Whether a block has ended, in whatever way, before this one starts."""

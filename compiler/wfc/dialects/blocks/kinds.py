@@ -40,6 +40,7 @@ MILLISECONDS = OrReference(
     ),
     may_be_nothing=True,
 )
+PATTERNS = OrReference(ListOf(WORD, "a list of patterns", least=1))
 ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
 
 
@@ -120,7 +121,7 @@ class EditFileInputs(Shape):
 
     path = Field(WORD, "The file.", required=True, example="version.txt")
     operations = Field(
-        ListOf(ANYTHING, "a list of operations", least=1),
+        OrReference(ListOf(ANYTHING, "a list of operations", least=1)),
         "The operations.",
         required=True,
         example=[{"type": "replace_text", "old_text": "1.0", "new_text": "1.1"}],
@@ -136,17 +137,23 @@ class ReadFilesInputs(Shape):
     """Reads the text files of a folder that match patterns, or one file.
 
     `*` matches within one name, `**/` any number of folders. Files that are too large, not text, or not granted are
-    listed in `skipped_files`.
+    listed in `skipped_files`. If no file
+    matches, the block has failed.
     """
 
     ONE_OF = ("patterns", "path")
     label = "a ReadFiles block"
 
     path = Field(WORD, "A single file, in the place of `patterns`.")
-    patterns = Field(ListOf(WORD, "a list of patterns", least=1), "The files.", example=["src/**/*.py"])
+    patterns = Field(PATTERNS, "The files.", example=["src/**/*.py"])
     base_path = Field(WORD, "The folder to search.", default=".")
-    mode = Field(OneOf(("full",)), "Whole files. Outlines are not supported.", default="full")
-    exclude_patterns = Field(ListOf(WORD, "a list of patterns"), "Files and folders to leave out.")
+    mode = Field(
+        OneOf(("full", "outline", "summary")),
+        "Whole files, or an outline: functions and classes of Python and headings of Markdown, with their lines; "
+        "`summary` has the first line of each docstring too.",
+        default="full",
+    )
+    exclude_patterns = Field(PATTERNS, "Files and folders to leave out.")
     max_files = Field(AMOUNT, "The maximum number of files, up to 100.", default=20)
     max_file_size_kb = Field(AMOUNT, "The size limit of a file in kilobytes.", default=100)
     respect_gitignore = Field(
@@ -437,8 +444,8 @@ KINDS: dict[str, Kind] = {
             **_outputs(files="list", content="str", total_files="int", total_size_kb="int"),
             **_outputs(skipped_files="list", patterns_matched="int"),
         },
-        modes=_SWITCHES,
-        renamed={"mode": ""},
+        modes={**_SWITCHES, "patterns": Mode.DATA, "exclude_patterns": Mode.DATA},
+        can_fail=True,
     ),
     "RenderTemplate": Kind(
         "render_template",

@@ -79,8 +79,8 @@ class World:
     """Blocks with the blocks of earlier waves that they read without waiting for them."""
     secrets: dict[str, None] = field(default_factory=dict)
     """The environment variables that the file reads as secrets."""
-    printed: dict[int, str] = field(default_factory=dict)
-    """References that become text where the notation with braces would keep the value: the filter, by position."""
+    printed: dict[tuple[int, int], str] = field(default_factory=dict)
+    """References that become text as no other notation would print them: the filter, by text and position in it."""
     notation: Notation = DOLLAR
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
@@ -130,8 +130,8 @@ class Results:
         return node.name in self.needed or node.name in self._succeeded
 
     def may_have_crashed(self, node: BlockNode) -> bool:
-        """Whether this may be evaluated after the block has crashed. Outputs are not: a failed run has none."""
-        is_here = self.node is not None and node.is_outlived
+        """Whether this may be evaluated after the block has crashed. Outputs are not if that fails the run."""
+        is_here = node.is_continued or (self.node is not None and node.is_outlived)
         return is_here and node.name not in self.there and not self.has_succeeded(node)
 
     def _is_tried(self, node: BlockNode) -> bool:
@@ -164,12 +164,12 @@ class Results:
     def _is_there(self, node: BlockNode, at: Part) -> Expr:
         if self.has_run(node):
             return literal(True, at.start, at.end)
-        return self._test(node, at, " is defined")
+        return self._test(node, at, " is ok" if _keeps_error(node) else " is defined")
 
     def _is_not_there(self, node: BlockNode, at: Part) -> Expr:
         if self.has_run(node):
             return literal(False, at.start, at.end)
-        return self._test(node, at, " is not defined")
+        return self._test(node, at, " is not ok" if _keeps_error(node) else " is not defined")
 
     def _skipped(self, node: BlockNode, at: Part) -> Expr:
         if not self.may_have_crashed(node):
@@ -270,6 +270,11 @@ class Results:
     def _noted(self, which: str, part: str, default: str, start: int, end: int) -> Expr:
         found = Expr((Piece(f"state.{which}.{part}", start, end),), reads=frozenset({which}))
         return piped(found, f"default({default})", "str" if part == "at" else "float")
+
+
+def _keeps_error(node: BlockNode) -> bool:
+    """Whether the state has the error of a crashed block in the place of its result, as that of a call."""
+    return node.is_continued and node.kind is not None and node.kind.step == "call"
 
 
 # References as expressions of the core.
@@ -484,6 +489,7 @@ class Site(Results):
         if declared is not None and node.kind.step == "shell":
             kind = VALUE_TYPES.get(declared.type.text) if declared.type else None
             kind = kind if kind and kind != "json" and declared.setting("required") else "any"
+            kind = "float" if kind == "num" else kind
             return self._with_rest(node, at, f"outputs.{part.name}", part, rest, kind)
         output = node.kind.outputs.get(part.name)
         if output is not None:

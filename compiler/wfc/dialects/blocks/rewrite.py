@@ -33,17 +33,17 @@ def edits_to_braces(root: Mapping) -> list[Edit]:
                     )
     edits: list[Edit] = []
     for _, scalar in texts_of(file):
-        changes = list(_changes(scalar, world.printed.get(scalar.span.start, "")))
+        changes = list(_changes(scalar, world.printed))
         edits += rewrite(scalar, changes) if changes else ()
     return edits
 
 
-def _changes(scalar: Scalar, filter_: str) -> Iterator[tuple[int, int, str]]:
+def _changes(scalar: Scalar, printed: dict[tuple[int, int], str]) -> Iterator[tuple[int, int, str]]:
     if output_condition(scalar.text, DOLLAR) is not None:
         yield from _in_condition(scalar.text)
         return
     for hole in DOLLAR.holes(scalar.text):
-        path = _path(hole.references[0])
+        path, filter_ = _path(hole.references[0]), printed.get((scalar.span.start, hole.start), "")
         # A brace before the reference would be read with it, so that it becomes part of the expression.
         before = len(scalar.text[: hole.start]) - len(scalar.text[: hole.start].rstrip("{"))
         if before:

@@ -486,7 +486,7 @@ class Steps:
             case Scalar() if isinstance(node.value, str):
                 if texts.notation.statements(node.text):
                     raise UnresolvedError("WF202", _NO_STATEMENTS, start, end)
-                return concatenation(node.text, texts.resolved(node), start, end)
+                return concatenation(node.text, texts.resolved(node), start, end, texts.notation)
             case Scalar():
                 return literal(node.value, start, end)
             case Sequence():
@@ -501,10 +501,10 @@ class Steps:
 
 
 def _failure(node: BlockNode) -> Iterator[Entry]:
-    """A crash is deferred to the end of the run if other blocks can still run."""
+    """A crash is deferred to the end of the run if other blocks can still run, unless the block may fail."""
     if node.is_outlived and node.kind is not None:
         at = node.block.span
-        yield Entry(made("on_error", at), made("defer", at))
+        yield Entry(made("on_error", at), made("continue" if node.is_continued else "defer", at))
 
 
 def _is_heeded(entry: Entry, kind: Kind | None) -> bool:
@@ -532,7 +532,7 @@ def _in_seconds(node: Node, texts: Texts) -> Node:
     if not isinstance(node.value, str):
         seconds = node.value / 1000
         return made(int(seconds) if seconds.is_integer() else seconds, node)
-    given = concatenation(node.text, texts.resolved(node), 0, len(node.text))
+    given = concatenation(node.text, texts.resolved(node), 0, len(node.text), texts.notation)
     number = piped(given, "convert('float')", "float")
     return translated(node, hole(replace(number, pieces=(*number.pieces, Piece(" / 1000", 0, 0)))))
 

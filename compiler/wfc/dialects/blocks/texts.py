@@ -73,12 +73,19 @@ class Texts:
         # A single reference can keep its type; anything around it makes the value text.
         is_lone = not others and hole_.end - hole_.start == len(node.text.strip())
         if is_lone and self.notation is BRACES and mode is not Mode.TEXT:
-            return _lone(node, value, Mode.VALUE)
-        if is_lone and node.text.strip() == node.text:
-            if mode is Mode.DATA:
-                self.site.world.printed[node.span.start] = _printing(value)
-            return _lone(node, value, mode)
-        return translated(node, list(_pieces(node.text, found)))
+            return _lone(node, value, Mode.VALUE, self.notation)
+        is_lone = is_lone and node.text.strip() == node.text
+        self.note_printed(node, found, mode if is_lone else Mode.TEXT)
+        if is_lone:
+            return _lone(node, value, mode, self.notation)
+        return translated(node, list(_pieces(node.text, found, self.notation)))
+
+    def note_printed(self, node: Scalar, found: list[tuple[Hole, Expr]], mode: Mode) -> None:
+        """Remember how references become text, for a file that is rewritten to the other notation."""
+        filters = {Mode.TEXT: _as_text, Mode.DATA: _printing, Mode.VALUE: lambda value: ""}
+        for hole_, value in found:
+            if filter_ := filters[mode](value):
+                self.site.world.printed[node.span.start, hole_.start] = filter_
 
     def _moved(self, hole_: Hole, value: Expr) -> Expr:
         """In a block with `for_each`, a value is computed where the items are, and each run gets it as an input.
@@ -119,7 +126,8 @@ class Texts:
 
     def prefixed(self, prefix: str, node: Scalar) -> Scalar:
         """The text with a prefix."""
-        return translated(node, [Piece(prefix, 0, 0), *_pieces(node.text, self.resolved(node))])
+        found = self.resolved(node)
+        return translated(node, [Piece(prefix, 0, 0), *_pieces(node.text, found, self.notation)])
 
     def resolved(self, node: Scalar) -> list[tuple[Hole, Expr]]:
         """The references of a text that can be resolved."""
@@ -141,15 +149,24 @@ class Texts:
         return found
 
 
-def _lone(node: Scalar, value: Expr, mode: Mode) -> Scalar:
+def _lone(node: Scalar, value: Expr, mode: Mode, notation: Notation) -> Scalar:
     if value.is_constant:
-        constant = value.constant if mode is Mode.VALUE else _printed(value.constant)
+        constant = value.constant if mode is Mode.VALUE else _printed(value.constant, notation)
         return made(constant, node)
     if mode is Mode.TEXT and value.type != "str":
-        value = piped(value, "text", "str")
+        value = piped(value, printing_filter(notation), "str")
     elif mode is Mode.DATA and (filter_ := _printing(value)):
         value = piped(value, filter_, "any")
     return translated(node, hole(value))
+
+
+def printing_filter(notation: Notation) -> str:
+    """The filter that makes text of a value: as a shell writes it, or as Jinja prints what is in double braces."""
+    return "string" if notation is BRACES else "text"
+
+
+def _as_text(value: Expr) -> str:
+    return "" if value.type in ("str", "int") else "text"
 
 
 def _printing(value: Expr) -> str:
@@ -167,14 +184,15 @@ def hole(value: Expr, trims: tuple[bool, bool] = (False, False)) -> list[Piece]:
     ]
 
 
-def _pieces(text: str, found: list[tuple[Hole, Expr]]) -> Iterable[Piece]:
+def _pieces(text: str, found: list[tuple[Hole, Expr]], notation: Notation) -> Iterable[Piece]:
     at = 0
     for one, value in found:
         yield from _plain(text[at : one.start], at)
         if value.is_constant and not any(one.trims):
-            yield from _literal(_printed(value.constant), one)
+            yield from _literal(_printed(value.constant, notation), one)
         else:
-            yield from hole(value if value.type == "str" else piped(value, "text", "str"), one.trims)
+            is_printed = value.type == "str" or notation is BRACES
+            yield from hole(value if is_printed else piped(value, "text", "str"), one.trims)
         at = one.end
     yield from _plain(text[at:], at)
 
@@ -211,13 +229,17 @@ def _literal(text: str, at: Hole) -> Iterable[Piece]:
     return (Piece(piece.text, at.start, at.end) for piece in _plain(text, at.start))
 
 
-def _printed(value: object) -> str:
+def _printed(value: object, notation: Notation) -> str:
+    if notation is BRACES:
+        return str(value)
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def concatenation(text: str, found: list[tuple[Hole, Expr]], start: int, end: int) -> Expr:
+def concatenation(
+    text: str, found: list[tuple[Hole, Expr]], start: int, end: int, notation: Notation
+) -> Expr:
     """A text with references as one expression, in the place of another reference."""
     ends = [0, *(one.end for one, _ in found)]
     starts = [*(one.start for one, _ in found), len(text)]
@@ -231,7 +253,8 @@ def concatenation(text: str, found: list[tuple[Hole, Expr]], start: int, end: in
         return replace(parts[0], pieces=tuple(Piece(piece.text, start, end) for piece in parts[0].pieces))
     pieces: list[Piece] = []
     for number, part in enumerate(parts):
-        text_part = part if part.type == "str" else piped(part, "text", "str")
+        is_printed = part.type == "str" or notation is BRACES
+        text_part = part if is_printed else piped(part, "text", "str")
         pieces += [Piece(" ~ ", start, end)] if number else []
         pieces += [Piece(piece.text, start, end) for piece in text_part.within(ATOM)]
     reads = all_reads(parts)

@@ -101,21 +101,30 @@ class Outputs:
 
             value = as_bool(to_expression(condition, self._resolving(node), fill))
             self.site.reads |= dict.fromkeys(sorted(value.reads))
-            return _written(node, value, kind)
+            return self._written(node, value, kind)
         is_trimmed = kind == "str" and self._world.notation is BRACES
         if kind is None or self._world.notation.statements(node.text) or (kind == "str" and not is_trimmed):
             return self._texts.scalar(node, Mode.TEXT if kind else Mode.DATA)
         text = node.text.strip()
         start = node.text.index(text)
-        moved = [
-            (replace(one, start=one.start - start, end=one.end - start), value)
-            for one, value in self._texts.resolved(node)
-        ]
-        value = concatenation(text, moved, start, start + len(text))
+        found = self._texts.resolved(node)
+        moved = [(replace(one, start=one.start - start, end=one.end - start), value) for one, value in found]
+        if len(found) > 1:
+            self._texts.note_printed(node, found, Mode.TEXT)
+        value = concatenation(text, moved, start, start + len(text), self._world.notation)
         if is_trimmed and not value.is_constant:
             # A declared text has no white space around it in this notation: a command's output loses its newline.
-            value = piped(value if value.type == "str" else piped(value, "text", "str"), "trim", "str")
-        return _written(node, value, kind)
+            value = piped(value if value.type == "str" else piped(value, "string", "str"), "trim", "str")
+        return self._written(node, value, kind)
+
+    def _written(self, node: Scalar, value: Expr, kind: str | None) -> Scalar:
+        """The value, converted to the declared type. In double braces a value that does not fit stays as it is."""
+        if kind is not None and value.type not in _FITTING[kind]:
+            keep = ", keep=true" if self._world.notation is BRACES else ""
+            value = piped(value, f"convert('{kind}'{keep})", kind)
+        if value.is_constant:
+            return literal_text(made(value.constant, node))
+        return translated(node, hole(value))
 
     def _resolving(self, node: Scalar) -> Resolve:
         return lambda reference: self._reports.resolved(reference, node, self.site)
@@ -131,15 +140,6 @@ def output_condition(text: str, notation: Notation) -> ConditionNode | None:
     except ConditionError:
         return None
     return found if found.word in _COMPARING and (holes or any(references(found))) else None
-
-
-def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
-    """The value, converted to the declared type."""
-    if kind is not None and value.type not in _FITTING[kind]:
-        value = piped(value, f"convert('{kind}')", kind)
-    if value.is_constant:
-        return literal_text(made(value.constant, node))
-    return translated(node, hole(value))
 
 
 # The tree of steps.

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wfc.language.fields import ANYTHING, FLAG, TEXT, ListOf
+from wfc.language.fields import ANYTHING, FLAG, TEXT, Computed, ListOf
 from wfc.language.shape import Field
 from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import EditFileResult
@@ -32,7 +32,7 @@ class EditFile(Served):
 
     path = Field(TEXT, "The file.", required=True, example="version.txt")
     operations = Field(
-        ListOf(ANYTHING, "a list of operations", least=1),
+        Computed(ListOf(ANYTHING, "a list of operations", least=1)),
         "The operations.",
         required=True,
         example=[{"type": "replace_text", "old_text": "1.0", "new_text": "1.1"}],

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wfc.language.fields import FLAG, NUMBER, OPTIONS, TEXT, Computed
+from wfc.language.fields import FLAG, NUMBER, OPTIONS, TEXT, Computed, OneOf
 from wfc.language.shape import Field
 from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import ReadFilesResult
@@ -10,8 +10,8 @@ class ReadFiles(Served):
     """Read the text files of a folder that match patterns, or one file.
 
     `*` matches within one name, `**/` any number of folders. Links are not followed; files that are too large, not
-    text, or not granted are listed in `skipped_files`. The server reads them if its operator allows that; otherwise the
-    agent does.
+    text, or not granted are listed in `skipped_files`. If no file matches, `exit_code` is 1. The server reads the files
+    if its operator allows that; otherwise the agent does.
 
     ```yaml
     - id: read-sources
@@ -28,9 +28,15 @@ class ReadFiles(Served):
     ONE_OF = ("patterns", "path")
 
     path = Field(TEXT, "A single file, in the place of `patterns`.")
-    patterns = Field(OPTIONS, "The files.", example=["src/**/*.py"])
+    patterns = Field(Computed(OPTIONS), "The files.", example=["src/**/*.py"])
     base_path = Field(TEXT, "The folder to search.", default=".")
-    exclude_patterns = Field(OPTIONS, "Files and folders to leave out.")
+    mode = Field(
+        OneOf(("full", "outline", "summary")),
+        "Whole files, or an outline: functions and classes of Python and headings of Markdown, with their lines; "
+        "`summary` has the first line of each docstring too.",
+        default="full",
+    )
+    exclude_patterns = Field(Computed(OPTIONS), "Files and folders to leave out.")
     max_files = Field(Computed(NUMBER), "The maximum number of files, up to 100.", default=20)
     max_file_size_kb = Field(Computed(NUMBER), "The size limit of a file in kilobytes.", default=100)
     respect_gitignore = Field(

@@ -50,4 +50,6 @@ def placeholders(secrets: list[Word] | None) -> dict[str, Any]:
 
 def parameter(value: Any) -> Any:
     """The value of a field as a parameter: templates stay templates, plain values lose their positions."""
+    if isinstance(value, Word):
+        return value.text
     return value.value if isinstance(value, Literal) else value

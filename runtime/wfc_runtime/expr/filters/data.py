@@ -205,13 +205,21 @@ def _said(value: Value) -> bool | None:
 
 
 @define(FILTERS, "convert")
-def convert(run: Run, value: Value, to: str) -> Value:
-    """`x | convert('int')`: converted to str, int, float, num, bool, list, dict or json; an error if that fails."""
+def convert(run: Run, value: Value, to: str, keep: bool = False) -> Value:
+    """`x | convert('int')`: converted to str, int, float, num, bool, list, dict or json; an error if that fails.
+
+    With `keep=true`, a value that can't be converted stays as it is.
+    """
     found = _CONVERSIONS.get(to)
     if found is None:
         known = ", ".join(f"'{name}'" for name in _CONVERSIONS)
         raise ExpressionError(f"convert takes one of {known}, not '{shorten(str(to))}'", "type")
-    return found(run, value)
+    try:
+        return found(run, value)
+    except ExpressionError as error:
+        if keep and error.reason in ("type", "value"):
+            return value
+        raise
 
 
 def _int(run: Run, value: Value) -> int:
