@@ -53,6 +53,8 @@ class ExecSettings:
     """Patterns of files that it may read. Patterns of commands grant no file access."""
     write: tuple[str, ...] = ()
     """Patterns of files that it may write."""
+    http: tuple[str, ...] = ()
+    """Hosts that it may make requests to."""
     roots: tuple[str, ...] = ()
     """Folders outside the project that it may use."""
     env: tuple[str, ...] = ()
@@ -324,6 +326,7 @@ _EXEC_SETTINGS = {
     "allow": _allow,
     "read": _texts,
     "write": _texts,
+    "http": _texts,
     "roots": _texts,
     "env": _env,
     "parallel": _count,

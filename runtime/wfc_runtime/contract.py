@@ -111,6 +111,17 @@ class ReadFilesResult(Timed):
     exit_code: NotRequired[int]
 
 
+class HttpCallResult(Timed):
+    """The response to a request. Any status is data."""
+
+    status_code: int
+    response_body: str
+    response_json: NotRequired[Json]
+    headers: NotRequired[dict[str, str]]
+    url: NotRequired[str]
+    success: bool
+
+
 class EditFileResult(Timed):
     """What an edit changed in a file."""
 

@@ -40,6 +40,10 @@ _BY_KIND = {
         "Read the text files that match, and submit each with its path, content and size_bytes, and all contents "
         "in one text."
     ),
+    "http_call": (
+        "Make the HTTP request and submit its status_code, response_body, success (whether the status is 2xx) and, "
+        "if the body is JSON, response_json."
+    ),
     "read_file": "Read the file and submit its content, its path, its size in bytes and whether it was found.",
     "render_template": (
         "Render the template with the variables, write it to output_path if given, and submit its content."

@@ -1,9 +1,12 @@
-"""Files that `wfc serve` writes by itself, attacked through the official client."""
+"""Files that `wfc serve` writes by itself, and requests that it makes, attacked through the official client."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -99,6 +102,7 @@ def test_the_settings_grant_files_too(writer: Place) -> None:
         ["worker", "--allow-write", "x"],
         ["worker", "--allow-read", "x"],
         ["worker", "--allow-exec"],
+        ["worker", "--allow-http", "localhost"],
     ],
 )
 def test_a_grant_that_has_no_effect_is_refused(writer: Place, options: list[str]) -> None:
@@ -123,3 +127,62 @@ def test_a_wrong_pattern_ends_the_server_before_it_starts(
     done = wfc("serve", *options, cwd=writer.folder)
     assert done.status == 2
     assert why in done.err
+
+
+# Requests.
+
+CALLER = """
+name: caller
+version: "1.0.0"
+description: Makes a request.
+inputs:
+  url: {type: string, required: true}
+steps:
+  - id: call
+    type: http_call
+    url: "{{ inputs.url }}"
+    headers: {Key: "{{ secret('WFC_TEST_KEY') }}"}
+    secrets: [WFC_TEST_KEY]
+    output_to: said
+"""
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "9")
+        self.end_headers()
+        self.wfile.write(str(self.headers["Key"])[:9].encode())
+
+    def log_message(self, *words: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Page)
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_server_requests_what_it_may_and_leaves_the_rest_to_the_agent(
+    tmp_path: Path, portal: BlockingPortal, address: str
+) -> None:
+    env = {"WFC_TEST_KEY": "key-12345"}
+    place = make_place(tmp_path, portal, modules_of(CALLER))
+
+    def start(agent: Agent, url: str) -> Any:
+        return agent.call("start_workflow", workflow="caller", inputs={"url": url})
+
+    with place.server("--allow-http", address, "--exec-env", "WFC_TEST_KEY", env=env) as agent:
+        done = start(agent, f"http://{address}/")
+        assert done["status"] == "completed"
+        assert done["result"]["said"]["response_body"] == "***"
+        assert start(agent, "http://169.254.169.254/latest")["action"]["type"] == "http_call"
+        assert start(agent, f"http://{address}@evil.example.com/")["error"]["code"] == "execution"
+    with place.server("--allow-exec", env=env) as agent:
+        asked = start(agent, f"http://{address}/")
+        assert asked["action"]["type"] == "http_call"
+        assert "key-12345" not in str(asked)

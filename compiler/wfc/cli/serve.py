@@ -13,9 +13,11 @@ import click
 from wfc.cli.shared.options import (
     address_of,
     address_options,
+    check_hosts,
     check_patterns,
     engine_option,
     file_options,
+    http_option,
     names_of_variables,
     refuse_on_temporal,
     source_folders,
@@ -83,6 +85,7 @@ _TO_A_PERSON = (
     "step inside the project. With one, such as 'pytest *': only matching commands, no files. May be repeated.",
 )
 @file_options
+@http_option
 @click.option(
     "--exec-root",
     multiple=True,
@@ -94,7 +97,7 @@ _TO_A_PERSON = (
     multiple=True,
     metavar="NAME",
     callback=names_of_variables,
-    help="Environment variable to pass to commands. May be repeated.",
+    help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
 )
 @click.option("--behind-front", is_flag=True, hidden=True)
 def command(
@@ -112,6 +115,7 @@ def command(
     allow_exec: tuple[str, ...],
     allow_read: tuple[str, ...],
     allow_write: tuple[str, ...],
+    allow_http: tuple[str, ...],
     exec_root: tuple[Path, ...],
     exec_env: tuple[str, ...],
     behind_front: bool,
@@ -142,7 +146,7 @@ def command(
     chosen = engine_of(config, engine, state, generated)
     if with_worker and chosen.name != "temporal":
         raise click.UsageError("--with-worker requires --engine temporal")
-    allowed = _allowed(config, allow_exec, allow_read, allow_write, exec_root, exec_env)
+    allowed = _allowed(config, allow_exec, allow_read, allow_write, allow_http, exec_root, exec_env)
     if allowed is not None and chosen.name == "temporal":
         raise refuse_on_temporal()
     trust = modules_at_start(config, [chosen.generated])
@@ -220,6 +224,7 @@ def _allowed(
     patterns: tuple[str, ...],
     read: tuple[str, ...],
     write: tuple[str, ...],
+    http: tuple[str, ...],
     roots: tuple[Path, ...],
     env: tuple[str, ...],
 ) -> Allowed | None:
@@ -227,11 +232,13 @@ def _allowed(
     settings = config.exec
     commands = (*settings.allow, *patterns)
     more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
-    if env and not commands:
-        raise click.UsageError("--exec-env requires --allow-exec")
-    if not (commands or settings.read or settings.write or read or write):
-        if roots:
-            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
+    hosts = (*settings.http, *http)
+    if not (commands or settings.read or settings.write or read or write or hosts):
+        for option, given in (("--exec-env", env), ("--exec-root", roots)):
+            if given:
+                raise click.UsageError(
+                    f"{option} requires --allow-exec, --allow-read, --allow-write or --allow-http"
+                )
         return None
     if ANY not in commands:
         _check_patterns("[tool.wfc.exec] allow", settings.allow)
@@ -243,12 +250,14 @@ def _allowed(
         ("--allow-write", write),
     ):
         check_patterns(option, given, config.root, more_roots)
+    check_hosts("[tool.wfc.exec] http", settings.http)
     return Allowed(
         root=config.root,
         commands=None if ANY in commands else commands,
         more_roots=more_roots,
         read=(*settings.read, *read),
         write=(*settings.write, *write),
+        http=hosts,
         sources=source_folders(config),
         env=(*settings.env, *env),
         parallel=settings.parallel,

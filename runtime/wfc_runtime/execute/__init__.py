@@ -23,6 +23,7 @@ from wfc_runtime.execute.files import (
     RENDER_TEMPLATE,
     WRITE_JSON_STATE,
 )
+from wfc_runtime.execute.http_call import HTTP_CALL
 from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.protected import protected_paths
 from wfc_runtime.execute.read_files import READ_FILES
@@ -57,6 +58,7 @@ EXECUTORS: dict[str, Executor] = {
         WRITE_JSON_STATE,
         MERGE_JSON_STATE,
         CREATE_WORKTREE,
+        HTTP_CALL,
         ECHO,
     )
 }

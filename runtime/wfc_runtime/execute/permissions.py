@@ -347,6 +347,8 @@ class Grant:
     """Patterns of files that may be read. Command patterns grant no file access."""
     write: tuple[str, ...] = ()
     """Patterns of files that may be written."""
+    http: tuple[str, ...] = ()
+    """Hosts that requests may be made to: see `wfc_runtime.execute.hosts`. Any command does not include these."""
     pattern_root: Path | None = None
     """The folder that relative patterns are relative to, if it is not `root`."""
     protected: Protected = field(default_factory=Protected)
@@ -357,6 +359,8 @@ class Grant:
     stdout_bytes: int = 128 * 1024
     stderr_bytes: int = 48 * 1024
     file_bytes: int = 10 * 1024 * 1024
+    http_bytes: int = 100 * 1024
+    """The size of a response. Its text and its parsed form must both fit into a result."""
     result_bytes: int = 250 * 1024
     seconds: float = 6 * 3600
     parallel: int = 8
@@ -377,7 +381,7 @@ class Grant:
 
     @property
     def anything(self) -> bool:
-        return self.commands is None or bool(self.commands or self.read or self.write)
+        return self.commands is None or bool(self.commands or self.read or self.write or self.http)
 
     @property
     def roots(self) -> tuple[Path, ...]:

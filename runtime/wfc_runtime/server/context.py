@@ -39,6 +39,7 @@ class Allowed:
     more_roots: tuple[Path, ...] = ()
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    http: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
     """Folders of workflow sources, which file actions never write to."""
     env: tuple[str, ...] = ()
@@ -163,6 +164,7 @@ class ServerContext:
             allowed.more_roots,
             allowed.read,
             allowed.write,
+            http=allowed.http,
             protected=protected_paths(
                 allowed.root,
                 allowed.more_roots,

@@ -1,4 +1,4 @@
-"""Policies: which values are harmless depends on the sink, which is a shell command or a path."""
+"""Policies: which values are harmless depends on the sink, which is a shell command, a path or a URL."""
 
 from __future__ import annotations
 
@@ -122,5 +122,7 @@ class Policy:
 
 SHELL = Policy(IN_SHELL, _ALWAYS | {"shquote", "urlencode"})
 """For commands, and for all other texts."""
+QUERY = Policy(IN_PATH, _ALWAYS | {"urlencode"})
+"""For what follows the `?` of a URL."""
 PATH = Policy(IN_PATH, _ALWAYS)
 """For paths. Quoting does not help here, since it keeps `../`, and a pattern that is safe in a shell may accept it."""

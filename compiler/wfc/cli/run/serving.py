@@ -1,4 +1,4 @@
-"""`--allow-exec`, `--allow-read` and `--allow-write`: actions that they allow run in parallel without a question."""
+"""Actions that `--allow-exec` and the other grants allow run in parallel, without a question."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def file_grant(
     roots = (root, *more_roots)
     check_patterns("--allow-read", manner.allow_read, root, roots)
     check_patterns("--allow-write", manner.allow_write, root, roots)
-    grant = grant.extended((one.resolve() for one in roots), env)
+    grant = replace(grant.extended((one.resolve() for one in roots), env), http=manner.allow_http)
     if manner.allow_exec:
         return grant
     return replace(grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root)
@@ -93,8 +93,8 @@ class Shown:
             self._console.say(head, "bold", indent=2)
             if "command" in parameters:
                 self._console.show(f"$ {parameters['command']}")
-            elif "path" in parameters:
-                self._console.show(str(parameters["path"]))
+            elif "path" in parameters or "url" in parameters:
+                self._console.show(str(parameters.get("path") or parameters["url"]))
 
     def ended(self, runnable: RunnableAction, result: dict[str, Any]) -> None:
         shown = runnable.mask.value(result)

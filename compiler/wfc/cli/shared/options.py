@@ -85,10 +85,40 @@ def address_of(port: int, host: str | None, names: tuple[str, ...]) -> Address:
     return Address(port, host or HOST, names)
 
 
+def http_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --allow-http to a command."""
+    return click.option(
+        "--allow-http",
+        multiple=True,
+        metavar="HOST",
+        callback=hosts,
+        help="Make requests of http_call steps to this host without asking: a name, `*.` and a name, an address or a "
+        "network, with `:port` unless it is 80 or 443. Private addresses must be named. May be repeated.",
+    )(command)
+
+
+def hosts(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Reject a text that could never match a host."""
+    check_hosts("--allow-http", given)
+    return given
+
+
+def check_hosts(where: str, given: Iterable[str]) -> None:
+    # Imported here: most commands grant nothing.
+    from wfc_runtime.execute.hosts import NoHostError, check_host
+
+    for one in given:
+        try:
+            check_host(one)
+        except NoHostError as error:
+            raise click.UsageError(f"{where} `{one[:80]}`: {error}") from None
+
+
 def refuse_on_temporal() -> click.UsageError:
     """The error for a grant where no process executes steps."""
     return click.UsageError(
-        "on Temporal the agent executes every step: --allow-exec, --allow-read and --allow-write need --engine sqlite"
+        "on Temporal the agent executes every step: --allow-exec, --allow-read, --allow-write and --allow-http need "
+        "--engine sqlite"
     )
 
 
@@ -119,6 +149,7 @@ class Manner:
     exec_root: tuple[Path, ...] = ()
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
+    allow_http: tuple[str, ...] = ()
     agent: str | None = None
     """The agent that does the actions; "" is the project's default."""
     answer: tuple[str, ...] = ()
@@ -138,15 +169,16 @@ class Manner:
                     raise click.UsageError(f"{option} goes with --agent")
         if self.events == "-" and self.as_json:
             raise click.UsageError("only one of --json and --events - can use standard output")
-        if self.exec_env and not self.allow_exec:
-            raise click.UsageError("--exec-env requires --allow-exec")
-        if self.exec_root and not self.executes:
-            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
+        for option, given in (("--exec-env", self.exec_env), ("--exec-root", self.exec_root)):
+            if given and not self.executes:
+                raise click.UsageError(
+                    f"{option} requires --allow-exec, --allow-read, --allow-write or --allow-http"
+                )
 
     @property
     def executes(self) -> bool:
         """Whether some steps are executed without confirmation."""
-        return self.allow_exec or bool(self.allow_read or self.allow_write)
+        return self.allow_exec or bool(self.allow_read or self.allow_write or self.allow_http)
 
 
 def names_of_variables(
@@ -184,8 +216,9 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="NAME",
             callback=names_of_variables,
-            help="With --allow-exec: environment variable to pass to commands. May be repeated.",
+            help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
         ),
+        http_option,
         file_options,
         click.option(
             "--allow-exec",

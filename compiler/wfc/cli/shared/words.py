@@ -61,6 +61,7 @@ _SETTINGS = {
     "file of the project. On the command line: `--allow-exec`.",
     "exec.read": "Patterns of files that the server may read. On the command line: `--allow-read`.",
     "exec.write": "Patterns of files that the server may write. On the command line: `--allow-write`.",
+    "exec.http": "Hosts that the server may make requests to. On the command line: `--allow-http`.",
     "exec.roots": "Folders beside the project's that commands and file steps may use. On the command line: "
     "`--exec-root`.",
     "exec.env": "Names of environment variables that commands see beside the usual ones. On the command line: "
@@ -78,6 +79,7 @@ _OPTIONS = {
     "allow-exec": "exec.allow",
     "allow-read": "exec.read",
     "allow-write": "exec.write",
+    "allow-http": "exec.http",
     "exec-root": "exec.roots",
     "exec-env": "exec.env",
 }

@@ -164,6 +164,26 @@ class ReadFilesInputs(Shape):
     line_end = Field(AMOUNT, "The last line to return.")
 
 
+class HttpCallInputs(Shape):
+    """Makes an HTTP request. Every status is data: `success` says whether it is 2xx.
+
+    The server makes it if its operator allows the host with `--allow-http`; otherwise the agent does.
+    """
+
+    label = "an HttpCall block"
+
+    url = Field(
+        WORD, "The URL, with http or https.", required=True, example="https://api.example.com/releases"
+    )
+    method = Field(WORD, "The method.", default="POST")
+    headers = Field(ENVIRONMENT, "Headers of the request, by name.")
+    json = Field(ANYTHING, "The body, sent as JSON.")
+    content = Field(WORD, "The body as text, in the place of `json`.")
+    timeout = Field(TIME, "The time limit in seconds.", default=30)
+    follow_redirects = Field(FLAG, "Whether to follow redirects.", default=True)
+    verify_ssl = Field(FLAG, "Without effect: certificates are always verified.")
+
+
 class RenderTemplateInputs(Shape):
     """Renders a Jinja template, and writes the result to the file `output_path` if that is given.
 
@@ -322,6 +342,8 @@ class Kind:
     """The step's name for an input; an empty one leaves the input out."""
     unheeded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Inputs without effect, each with a message and a help."""
+    defaults: dict[str, str | int] = field(default_factory=dict)
+    """Inputs whose default differs from that of the step's field."""
     told: tuple[str, ...] = ()
     """Inputs that make up the instructions for an agent, in order."""
     schema: Callable[[Node | None], dict[str, Any]] | None = None
@@ -405,6 +427,7 @@ KINDS: dict[str, Kind] = {
         _outputs(exit_code="int", stdout="str", stderr="str"),
         modes=dict.fromkeys(("timeout", "capture_output", "shell"), Mode.VALUE),
         renamed={"continue-on-error": "", "continue_on_error": ""},
+        defaults={"timeout": 120},
         can_fail=True,
     ),
     "Workflow": _CALL,
@@ -446,6 +469,20 @@ KINDS: dict[str, Kind] = {
         },
         modes={**_SWITCHES, "patterns": Mode.DATA, "exclude_patterns": Mode.DATA},
         can_fail=True,
+    ),
+    "HttpCall": Kind(
+        "http_call",
+        HttpCallInputs,
+        {
+            **_outputs(status_code="int", response_body="str", success="bool"),
+            "response_json": Output("response_json", "any", is_certain=False),
+            "headers": Output("headers", "dict", is_certain=False),
+            "url": Output("url", "str", is_certain=False),
+        },
+        modes={"json": Mode.DATA, "timeout": Mode.VALUE, "follow_redirects": Mode.VALUE},
+        renamed={"verify_ssl": ""},
+        unheeded={"verify_ssl": ("certificates are always verified", "remove it")},
+        defaults={"method": "POST"},
     ),
     "RenderTemplate": Kind(
         "render_template",

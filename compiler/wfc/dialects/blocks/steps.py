@@ -137,7 +137,6 @@ class Skipping:
 
 # The step itself.
 
-_TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")
 _NO_STATEMENTS = "an input with `{% %}` statements can't be read by another block"
 _DEEPEST = 50
@@ -394,9 +393,9 @@ class Steps:
             yield Entry(made("prompt_type", at), made("text", at))
         if kind.step == "shell":
             yield Entry(made("runner", at), made("server", at))
-            # The default of this language differs from the core's.
-            if not any(entry.key.text == "timeout" for entry in given):
-                yield Entry(made("timeout", at), made(_TIMEOUT, at))
+        for name, default in kind.defaults.items():
+            if not any(entry.key.text == name for entry in given):
+                yield Entry(made(name, at), made(default, at))
         for entry in given:
             name = kind.renamed.get(entry.key.text, entry.key.text)
             is_time = entry.key.text == "timeout_ms"
@@ -517,7 +516,7 @@ def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
     mode = kind.modes.get(entry.key.text, Mode.TEXT)
     if is_template_text(entry, kind) and isinstance(entry.value, Scalar) and texts.notation is BRACES:
         return literal_text(entry.value)
-    if entry.key.text != "env" or not isinstance(entry.value, Mapping):
+    if entry.key.text not in ("env", "headers") or not isinstance(entry.value, Mapping):
         return texts.node(entry.value, mode)
     return replace(
         entry.value,

@@ -82,9 +82,8 @@ class Texts:
 
     def note_printed(self, node: Scalar, found: list[tuple[Hole, Expr]], mode: Mode) -> None:
         """Remember how references become text, for a file that is rewritten to the other notation."""
-        filters = {Mode.TEXT: _as_text, Mode.DATA: _printing, Mode.VALUE: lambda value: ""}
-        for hole_, value in found:
-            if filter_ := filters[mode](value):
+        for hole_, value in found if mode is not Mode.VALUE else ():
+            if filter_ := _as_text(value) if mode is Mode.TEXT else _printing(value):
                 self.site.world.printed[node.span.start, hole_.start] = filter_
 
     def _moved(self, hole_: Hole, value: Expr) -> Expr:

@@ -12,6 +12,7 @@ from wfc.language.steps.edit_file import EditFile
 from wfc.language.steps.fail import Fail
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.goto import Goto
+from wfc.language.steps.http_call import HttpCall
 from wfc.language.steps.mcp_call import McpCall
 from wfc.language.steps.merge_json_state import MergeJsonState
 from wfc.language.steps.parallel import Parallel
@@ -50,6 +51,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         EditFile,
         ReadFile,
         ReadFiles,
+        HttpCall,
         RenderTemplate,
         ReadJsonState,
         WriteJsonState,
