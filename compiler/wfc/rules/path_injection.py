@@ -70,7 +70,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for step, text, use in paths:
         is_url = isinstance(step, HttpCall)
         for policy in (PATH, QUERY) if is_url else (PATH,):
-            for hole in holes_in(taint_of(file, policy).pieces(step, text)):
+            taint = taint_of(file, policy)
+            for hole in holes_in(taint.pieces(step, text)) if taint else ():
                 place = text.template.span(hole.node)
                 is_query = is_url and "?" in text.data[: place[0]]
                 if hole.flow is None or is_query is not (policy is QUERY):

@@ -169,8 +169,8 @@ class Manner:
                     raise click.UsageError(f"{option} goes with --agent")
         if self.events == "-" and self.as_json:
             raise click.UsageError("only one of --json and --events - can use standard output")
-        for option, given in (("--exec-env", self.exec_env), ("--exec-root", self.exec_root)):
-            if given and not self.executes:
+        for option, is_given in (("--exec-env", self.exec_env), ("--exec-root", self.exec_root)):
+            if is_given and not self.executes:
                 raise click.UsageError(
                     f"{option} requires --allow-exec, --allow-read, --allow-write or --allow-http"
                 )
