@@ -233,12 +233,11 @@ def _allowed(
     commands = (*settings.allow, *patterns)
     more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
     hosts = (*settings.http, *http)
+    if env and not (commands or hosts):
+        raise click.UsageError("--exec-env requires --allow-exec or --allow-http")
     if not (commands or settings.read or settings.write or read or write or hosts):
-        for option, given in (("--exec-env", env), ("--exec-root", roots)):
-            if given:
-                raise click.UsageError(
-                    f"{option} requires --allow-exec, --allow-read, --allow-write or --allow-http"
-                )
+        if roots:
+            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
         return None
     if ANY not in commands:
         _check_patterns("[tool.wfc.exec] allow", settings.allow)

@@ -169,11 +169,10 @@ class Manner:
                     raise click.UsageError(f"{option} goes with --agent")
         if self.events == "-" and self.as_json:
             raise click.UsageError("only one of --json and --events - can use standard output")
-        for option, is_given in (("--exec-env", self.exec_env), ("--exec-root", self.exec_root)):
-            if is_given and not self.executes:
-                raise click.UsageError(
-                    f"{option} requires --allow-exec, --allow-read, --allow-write or --allow-http"
-                )
+        if self.exec_env and not (self.allow_exec or self.allow_http):
+            raise click.UsageError("--exec-env requires --allow-exec or --allow-http")
+        if self.exec_root and not (self.allow_exec or self.allow_read or self.allow_write):
+            raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
 
     @property
     def executes(self) -> bool:
