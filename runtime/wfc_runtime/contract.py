@@ -4,7 +4,7 @@ Results are plain JSON, so they are TypedDicts: an expression reads exactly what
 postponed in this module, because TypedDict has to see which keys are NotRequired.
 """
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -26,6 +26,7 @@ __all__ = [
     "ReadFilesResult",
     "ReadJsonStateResult",
     "RenderTemplateResult",
+    "Report",
     "ShellResult",
     "TextAnswer",
     "TypedDict",
@@ -215,7 +216,72 @@ class DelegateResult(TypedDict):
     tokens_used: NotRequired[int]
 
 
-DEFAULTS: dict[Any, dict[str, Json]] = {ShellResult: {"stderr": ""}, CommandResult: {"stderr": ""}}
+class ReportedDecision(TypedDict):
+    """A choice that an agent made."""
+
+    question: str
+    chosen: str
+    reasoning: str
+    category: NotRequired[str]
+    options_considered: NotRequired[list[str]]
+    trade_offs: NotRequired[str]
+
+
+class ReportedIssue(TypedDict):
+    """A problem that an agent met. One that requires a human and has no resolution is a blocker."""
+
+    description: str
+    requires_human: bool
+    type: NotRequired[str]
+    resolution: NotRequired[str]
+
+
+class ReportedMilestone(TypedDict):
+    """Progress that an agent made."""
+
+    message: str
+    progress: NotRequired[Number]
+
+
+class Report(TypedDict):
+    """The report of an agent about its work. It may be submitted as the agent's own text (`wfc_runtime.reports`)."""
+
+    status: Literal["success", "partial", "failed"]
+    summary: str
+    achievements: list[str]
+    limitations: list[str]
+    next_steps: list[str]
+    decisions: list[ReportedDecision]
+    issues: list[ReportedIssue]
+    milestones: list[ReportedMilestone]
+    files: list[str]
+    evidence: dict[str, str]
+    packages_added: list[str]
+    commands_executed: list[str]
+    progress: NotRequired[Number]
+    tests_status: NotRequired[str]
+    tokens_input: NotRequired[Number]
+    tokens_output: NotRequired[Number]
+
+
+DEFAULTS: dict[Any, dict[str, Json]] = {
+    ShellResult: {"stderr": ""},
+    CommandResult: {"stderr": ""},
+    Report: {
+        "achievements": [],
+        "limitations": [],
+        "next_steps": [],
+        "decisions": [],
+        "issues": [],
+        "milestones": [],
+        "files": [],
+        "evidence": {},
+        "packages_added": [],
+        "commands_executed": [],
+    },
+    ReportedDecision: {"reasoning": ""},
+    ReportedIssue: {"requires_human": False},
+}
 """Parts that a result may lack, and the values that it then gets: many tools merge stderr into stdout."""
 
 

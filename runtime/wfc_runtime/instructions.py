@@ -14,6 +14,7 @@ PROMPTS = {
     "text": "Ask the person; submit what they type, word for word.",
     "choice": "Let the person pick an option; submit the one they picked.",
 }
+REPORTED = "The result is a report: submit it as an object, or as the agent's own text, unchanged."
 GENERAL = "general-purpose"
 """The type of sub-agent that every client has."""
 _OUTPUTS = (

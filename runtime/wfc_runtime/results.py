@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, NotRequired, Union
+from typing import Any, Literal, NotRequired, Union
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from wfc_runtime.contract import DEFAULTS, Json
+from wfc_runtime.contract import DEFAULTS, Json, Report
 from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.run import Meter
+from wfc_runtime.reports import UnreadableReportError, read_report
 
 # The fast path: most results fit a simple schema.
 
@@ -335,6 +336,8 @@ def _of_type(kind: Any) -> Json:
     if is_typeddict(kind):
         return _of_record(kind)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
     if origin in (Union, types.UnionType):
         return _of_union(arguments)
     if origin is list:
@@ -349,6 +352,7 @@ def _of_type(kind: Any) -> Json:
 def _of_record(kind: Any) -> Json:
     hints = get_type_hints(kind)
     return {
+        **({"title": _REPORT} if kind is Report else {}),
         "type": "object",
         "properties": {name: _of_type(hint) for name, hint in hints.items()},
         "required": [
@@ -373,6 +377,26 @@ def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
     needed = [name for name, demands in where.items() if "required" in demands]
     required = list(dict.fromkeys([*schema.get("required", ()), *needed]))
     return {**schema, "properties": properties, "required": required}
+
+
+# Reports, which may be submitted in other forms than that of their schema.
+
+_REPORT = "The report of an agent"
+
+
+def is_report(schema: Json) -> bool:
+    return isinstance(schema, Mapping) and schema.get("title") == _REPORT
+
+
+def read(value: Json, schema: Json) -> tuple[Json, list[str]]:
+    """A value in the form of its schema, and why it can't be read. Only a report has other forms."""
+    if not is_report(schema):
+        return value, []
+    criteria = schema["properties"]["evidence"].get("required", ())
+    try:
+        return read_report(value, [str(one) for one in criteria]), []
+    except UnreadableReportError as error:
+        return value, [str(error)]
 
 
 def describe(value: Json) -> str:

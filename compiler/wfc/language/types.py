@@ -284,6 +284,8 @@ def of_python(kind: Any) -> Type:
             open=False,
         )
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        return Choice(arguments)
     if origin in (typing.Union, python_types.UnionType):
         return union(*(of_python(argument) for argument in arguments))
     if origin is list:

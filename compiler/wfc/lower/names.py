@@ -48,11 +48,12 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """Names that no state may have."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult CreateWorktreeResult
-    Delay DelegateResult Derive EditFileResult Fail FailedChild Field Fields InfoAnswer Inputs Literal Machine
-    MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Retry
-    Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs
-    WorkflowObject WorkflowState WriteJsonStateResult
+    Annotated Any Ask Assign Begin CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
+    CreateWorktreeResult Delay DelegateResult Derive EditFileResult Fail FailedChild Field Fields GitChangesResult
+    GitSnapshotResult InfoAnswer Inputs Join Literal Machine MergeJsonStateResult NotRequired ReadFileResult
+    ReadFilesResult ReadJsonStateResult RenderTemplateResult Report Retry Return Secret ShellResult Spawn State
+    TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
+    WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 

@@ -1,6 +1,7 @@
 """A field that steps of this type do not have.
 
-For example, `output_to` on a `return`, or `command` on a `prompt`: the field would have no effect.
+For example, `output_to` on a `return`, or `command` on a `prompt`: the field would have no effect. The same holds for a
+field that needs another one, such as `evidence` without `result: report`.
 
 Bad:
 
@@ -54,6 +55,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
         for entry in step.unknown if not isinstance(step, UnknownStep) else ():
             if belongs_elsewhere(step, entry.key.text):
                 yield _finding(step, entry)
+        for name, why, help in step.idle_fields():
+            yield Finding(step.key_span(name), f"`{name}` has no effect: {why}", help=help, step=step.name)
 
 
 def _finding(step: Step, entry: Entry) -> Finding:

@@ -13,7 +13,7 @@ from wfc.struct import struct
 from wfc.suggest import did_you_mean
 from wfc.testfiles.scripts import Answer, Script, fill, reports_failure
 from wfc_runtime import contract
-from wfc_runtime.results import UnusableSchemaError, narrowed, of, problems
+from wfc_runtime.results import UnusableSchemaError, narrowed, of, problems, read
 
 Place = tuple[str, str]
 """The name of a workflow or task, and a step of it."""
@@ -161,7 +161,8 @@ def misfit(result: Any, schema: Any) -> str:
         return ""
     is_secret = isinstance(schema, dict) and schema.get("writeOnly") is True
     try:
-        return "; ".join(problems(result, schema, not is_secret))
+        found, unreadable = read(result, schema)
+        return "; ".join(unreadable or problems(found, schema, not is_secret))
     except UnusableSchemaError:
         # The service fails the step and says why.
         return ""

@@ -7,6 +7,8 @@ from typing import Any
 from wfc.struct import struct
 from wfc.testfiles.reader import Reader
 from wfc.yaml import Node, Sequence, Span
+from wfc_runtime.reports import STATUSES
+from wfc_runtime.results import is_report
 
 _SHELL = {"stdout": "", "stderr": "", "exit_code": 0}
 
@@ -19,6 +21,8 @@ def fill(kind: str, schema: Any, value: Any) -> Any:
         if isinstance(value, dict):
             return {**_SHELL, **value}
         return {**_SHELL, "stdout": value} if isinstance(value, str) else value
+    if is_report(schema) and value in STATUSES:
+        return {"status": value, "summary": value}
     if isinstance(value, dict) or not isinstance(schema, dict) or schema.get("type") != "object":
         return value
     required = schema.get("required")

@@ -6,12 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from wfc_runtime.execute.protected import Protected
+from wfc_runtime.scopes import ANY_DEPTH, is_wild, matches
 
 # Command patterns: which commands the operator's patterns cover, and the words that are executed for them.
 #
@@ -244,9 +244,6 @@ def _require_encodable(char: str) -> None:
 # `*` and `?` match within one segment, hidden names included; a segment `**` matches any number of
 # segments; a trailing `/` means everything in the folder. Other characters match themselves.
 
-_ANY_DEPTH = "**"
-_WILD = ("*", "?")
-
 
 def pattern_problem(pattern: str, root: Path, more_roots: Iterable[Path] = ()) -> str:
     """Why a text cannot be used as a pattern; empty if it can."""
@@ -259,7 +256,7 @@ def pattern_problem(pattern: str, root: Path, more_roots: Iterable[Path] = ()) -
     segments = pattern.split("/")
     if ".." in segments:
         return "it contains `..`; --exec-root grants folders outside the project"
-    if any(_ANY_DEPTH in segment and segment != _ANY_DEPTH for segment in segments):
+    if any(ANY_DEPTH in segment and segment != ANY_DEPTH for segment in segments):
         return "`**` must be a whole segment, as in `reports/**`"
     if pattern.startswith("/"):
         literal = _literal_folder(_segments_of(pattern))
@@ -271,7 +268,7 @@ def pattern_problem(pattern: str, root: Path, more_roots: Iterable[Path] = ()) -
 def matches_any(patterns: Iterable[str], root: Path, path: Path) -> bool:
     """Whether a resolved path matches one of the patterns, relative ones below `root`."""
     names = path.parts[1:]
-    return any(_matches(_absolute(pattern, root), names) for pattern in patterns)
+    return any(matches(_absolute(pattern, root), names) for pattern in patterns)
 
 
 @lru_cache(maxsize=256)
@@ -281,41 +278,19 @@ def _absolute(pattern: str, root: Path) -> tuple[str, ...]:
     if not pattern.startswith("/"):
         return (*root.resolve().parts[1:], *segments)
     literal = _literal_folder(segments)
-    count = next((at for at, one in enumerate(segments) if _is_wild(one)), len(segments) - 1)
+    count = next((at for at, one in enumerate(segments) if is_wild(one)), len(segments) - 1)
     return (*literal.parts[1:], *segments[count:])
 
 
 def _segments_of(pattern: str) -> tuple[str, ...]:
     segments = [segment for segment in pattern.split("/") if segment not in ("", ".")]
-    return (*segments, _ANY_DEPTH) if pattern.endswith("/") else tuple(segments)
+    return (*segments, ANY_DEPTH) if pattern.endswith("/") else tuple(segments)
 
 
 def _literal_folder(segments: Sequence[str]) -> Path:
     """The folder that an absolute pattern starts in: its segments before the first wildcard or the last name."""
-    count = next((at for at, one in enumerate(segments) if _is_wild(one)), len(segments) - 1)
+    count = next((at for at, one in enumerate(segments) if is_wild(one)), len(segments) - 1)
     return Path("/", *segments[:count]).resolve()
-
-
-def _is_wild(segment: str) -> bool:
-    return any(char in segment for char in _WILD)
-
-
-def _matches(segments: Sequence[str], names: Sequence[str]) -> bool:
-    """Match segment by segment, keeping the set of positions the pattern may have reached: no backtracking."""
-    reached = {0}
-    for segment in segments:
-        if not reached:
-            return False
-        if segment == _ANY_DEPTH:
-            reached = set(range(min(reached), len(names) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(names) and _matches_one(segment, names[at])}
-    return len(names) in reached
-
-
-def _matches_one(segment: str, name: str) -> bool:
-    # In a file pattern `[` is an ordinary character; fnmatch would start a set.
-    return fnmatchcase(name, segment.replace("[", "[[]"))
 
 
 # The grant: what the operator of a server allows it to execute. Without a grant the server executes nothing, and the

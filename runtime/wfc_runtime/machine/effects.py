@@ -11,9 +11,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime import results
-from wfc_runtime.contract import DEFAULTS, ERROR_CODE, HUMAN_KINDS, UNNAMED_ERROR, Json
+from wfc_runtime.contract import DEFAULTS, ERROR_CODE, HUMAN_KINDS, UNNAMED_ERROR, Json, Report
 from wfc_runtime.errors import RefusedError, StepError
-from wfc_runtime.instructions import instruction_for
+from wfc_runtime.instructions import REPORTED, instruction_for
 from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
@@ -307,7 +307,10 @@ class Ask(Effect):
 
     def instruction_for(self, parameters: Mapping[str, Json]) -> str:
         """The instruction for the agent, depending on the parameters."""
-        return instruction_for(self.kind, parameters) if self.instruction is None else self.instruction
+        if self.instruction is not None:
+            return self.instruction
+        said = instruction_for(self.kind, parameters)
+        return f"{said} {REPORTED}" if self.result is Report else said
 
     def schema(self, pending: Pending) -> Json:
         return results.narrowed(self._whole_schema, pending.where)
@@ -348,10 +351,12 @@ class Ask(Effect):
 
     def _accept(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
+        # Messages quote the value that does not fit, unless the result is a secret.
+        quoted = self.writes not in run.structure.secrets
         try:
-            # Messages quote the value that does not fit, unless the result is a secret.
-            quoted = self.writes not in run.structure.secrets
-            problems = results.problems(result, self._accepted_schema(run, pending), quoted)
+            schema = self._accepted_schema(run, pending)
+            result, unreadable = self.read(pending, result)
+            problems = unreadable or results.problems(result, schema, quoted)
         except results.UnusableSchemaError as error:
             # The schema can't be used, so no further attempt could succeed.
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
@@ -389,6 +394,10 @@ class Ask(Effect):
                 StepError("result_misfit", f"no result matched the result_schema: {reason}"),
                 retry=False,
             )
+
+    def read(self, pending: Pending, result: Json) -> tuple[Json, list[str]]:
+        """A submitted result in the form of its type, and why it can't be read."""
+        return results.read(result, self.schema(pending)) if self.result is Report else (result, [])
 
     def _accepted_schema(self, run: Run, pending: Pending) -> Json:
         schema = self.schema(pending)

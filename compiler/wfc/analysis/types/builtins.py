@@ -275,6 +275,7 @@ _SIZED = "text list object"
 _NUMERIC = "number bool"
 _TEXTS = ListType(TEXT)
 
+_SHORTCOMINGS = Record("", (Property("problems", _TEXTS), Property("again", _TEXTS)), open=False)
 _BY = ("case_sensitive?", "attribute?: text number null")
 
 FILTERS: dict[str, Signature] = {
@@ -327,6 +328,9 @@ FILTERS: dict[str, Signature] = {
     "scalar_text": _signature("", scalars_as_text),
     "select": _signature(_SIZED, picked, "test?: text null", rest=True, walks=True),
     "selectattr": _signature(_SIZED, picked, "attribute: text", "test?: text null", rest=True, walks=True),
+    "shortcomings": _signature(
+        "object", _SHORTCOMINGS, "missing?: list null", "rule?: text", "outside?: list null"
+    ),
     "shquote": _signature(f"{_PRINTABLE} list", TEXT),
     "slice": _signature(_SIZED, batches, "slices: number", "fill_with?", walks=True),
     "sort": _signature(_SIZED, items, "reverse?", *_BY),

@@ -273,6 +273,10 @@ class Step(Shape):
     def _writes(self) -> dict[str, tuple[Span, Type]]:
         return {}
 
+    def idle_fields(self) -> Iterator[tuple[str, str, str]]:
+        """Fields of its own that have no effect beside its others: each with the reason and a help."""
+        return iter(())
+
     def files(self) -> Iterator[Text]:
         """The paths of the files that it writes, where the source names them."""
         return iter(())

@@ -1,11 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from wfc.language.fields import AGENT_TOOLS, OPTIONAL_TEXT, SECONDS, TEXT, WORD
+from wfc.language.fields import (
+    AGENT_TOOLS,
+    OPTIONAL_TEXT,
+    SECONDS,
+    TEXT,
+    WORD,
+    FieldType,
+    ListOf,
+    OneOf,
+)
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import RESULT_SCHEMA, Action
-from wfc_runtime.contract import DelegateResult
+from wfc.language.values import Text
+from wfc_runtime.contract import DelegateResult, Report
+
+REPORT = "report"
+CRITERIA: FieldType[list[Text]] = ListOf(TEXT, "a list of criteria (text)", least=1)
 
 
 class Delegate(Action):
@@ -13,7 +27,9 @@ class Delegate(Action):
 
     Without `agent` the main agent does it; with `agent: "@name"` it hands the instructions to that sub-agent. With
     `subagent_type`, it starts a sub-agent of that type, which plays the role of `agent`. The result is `{response}`,
-    or, with `result_schema`, exactly what that schema describes.
+    or, with `result_schema`, exactly what that schema describes. With `result: report` it is a report: `status`
+    (success, partial or failed), `summary`, `achievements`, `limitations`, `next_steps`, `decisions`, `issues`,
+    `milestones`, `files`, `evidence` and more. The agent's own text is accepted too, and read.
 
     ```yaml
     - id: review-plan
@@ -32,8 +48,6 @@ class Delegate(Action):
     color = "agent"
     acts = True
     origin = ("an agent's reply", "the agent's reply to {} is untrusted")
-    result = DelegateResult
-
     ONE_OF = ("instructions", "instructions_file")
 
     instructions = Field(TEXT, "The task, with all the context that it needs.")
@@ -51,6 +65,16 @@ class Delegate(Action):
     )
     timeout = Field(SECONDS, "The time limit in seconds.", default=300)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
+    result_ = Field(
+        OneOf((REPORT,)),
+        "`report`: the agent reports status, summary, decisions and so on, as an object or as text.",
+        example=REPORT,
+    )
+    evidence = Field(
+        CRITERIA,
+        "With `result: report`, what the report must bring evidence for; without it, it is refused.",
+        example=["All tests pass."],
+    )
     model = Field(WORD, "The model, as [tool.wfc.agents] names it; for `wfc run --agent`.", example="fast")
     tools = Field(
         AGENT_TOOLS,
@@ -62,6 +86,22 @@ class Delegate(Action):
     @property
     def agent_name(self) -> str | None:
         return self.agent.text if self.agent and self.agent.node.value is not None else None
+
+    @property
+    def takes_report(self) -> bool:
+        return self.result_ is not None and self.result_schema is None
+
+    def result_class(self) -> Any:
+        return Report if self.takes_report else DelegateResult
+
+    def idle_fields(self) -> Iterator[tuple[str, str, str]]:
+        if self.result_ and self.result_schema:
+            yield "result", "`result_schema` says what the result is", "remove one of the two"
+        if self.evidence and not self.takes_report:
+            yield "evidence", "only a report brings evidence", "add `result: report`"
+
+    def narrowing(self) -> dict[str, Any]:
+        return {"evidence": {"required": self.evidence}} if self.takes_report and self.evidence else {}
 
     def parameters(self) -> dict[str, Any]:
         given = {"subagent_type": self.subagent_type, "model": self.model}
