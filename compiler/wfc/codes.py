@@ -91,6 +91,7 @@ CODES = {
     "WF507": "sandbox_escape",
     "WF508": "useless_secret",
     "WF509": "path_injection",
+    "WF510": "sql_injection",
     "WF602": "unbounded_fanout",
     "WF603": "budget_too_small",
     "WF701": "stale_output",

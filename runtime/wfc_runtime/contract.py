@@ -112,6 +112,16 @@ class ReadFilesResult(Timed):
     exit_code: NotRequired[int]
 
 
+class SqlResult(Timed):
+    """What a statement returned or changed."""
+
+    rows: list[dict[str, Json]]
+    columns: list[str]
+    row_count: int
+    affected_rows: NotRequired[int]
+    last_insert_id: NotRequired[int | None]
+
+
 class HttpCallResult(Timed):
     """The response to a request. Any status is data."""
 

@@ -41,6 +41,10 @@ _BY_KIND = {
         "Read the text files that match, and submit each with its path, content and size_bytes, and all contents "
         "in one text."
     ),
+    "sql": (
+        "Execute the statements on the SQLite file in one transaction, and submit the rows of the last one as objects, "
+        "the names of their columns, and row_count (rows returned, or changed if it returns none)."
+    ),
     "http_call": (
         "Make the HTTP request and submit its status_code, response_body, success (whether the status is 2xx) and, "
         "if the body is JSON, response_json."

@@ -29,6 +29,7 @@ from wfc_runtime.execute.protected import protected_paths
 from wfc_runtime.execute.read_files import READ_FILES
 from wfc_runtime.execute.secrets import with_secrets
 from wfc_runtime.execute.shell import SHELL
+from wfc_runtime.execute.sql import SQL
 from wfc_runtime.execute.worktree import CREATE_WORKTREE
 from wfc_runtime.machine.redaction import NO_MASK
 from wfc_runtime.machine.values import NotPlainError, check_plain
@@ -59,6 +60,7 @@ EXECUTORS: dict[str, Executor] = {
         MERGE_JSON_STATE,
         CREATE_WORKTREE,
         HTTP_CALL,
+        SQL,
         ECHO,
     )
 }

@@ -185,6 +185,21 @@ def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bo
         os.close(current)
 
 
+def identity(place: Place, is_written: bool) -> os.stat_result | None:
+    """What a place is, without opening it: for a file that another library opens by name. None if there is nothing."""
+    protected = place.protected
+    if is_written and (why := protected.why_unwritable(place.path, place.root)):
+        raise _refused(why)
+    forbidden = protected.identities() if is_written else protected.unreadable_files()
+    with parent_of(place, forbidden) as parent:
+        about = _about(place.names[-1], parent) if place.names else os.fstat(parent)
+    if about is not None:
+        _check_identity(place, about, forbidden)
+        if not stat.S_ISREG(about.st_mode):
+            raise ExecutionError(f"{place} is not a file")
+    return about
+
+
 def read(place: Place, most_bytes: int) -> bytes | None:
     """A file's content; None if there is no such file."""
     if not place.path.parent.is_dir():

@@ -334,6 +334,8 @@ class Grant:
     stdout_bytes: int = 128 * 1024
     stderr_bytes: int = 48 * 1024
     file_bytes: int = 10 * 1024 * 1024
+    database_bytes: int = 100 * 1024 * 1024
+    """The size up to which a database may grow."""
     http_bytes: int = 100 * 1024
     """The size of a response. Its text and its parsed form must both fit into a result."""
     result_bytes: int = 250 * 1024

@@ -25,9 +25,9 @@ class Characters:
         self._safe = safe = besides + always
         escaped = "".join(rf"\{char}" for char in "./+-" if char in safe)
         literal = "".join(char for char in safe if char not in ".+")
-        self._class = pattern(rf"\[(?!\^)(?:\\[dw{escaped}]|[{safe}])+\]")
+        self._class = pattern(rf"\[(?!\^)(?:\\[dw{escaped}]|[{safe}](?:-[{safe}])?)+\]")
         self._character = pattern(rf"\\[dw{escaped}]|[{literal}]")
-        self._all_but = pattern(rf"(\[\^(?:\\[dw{escaped}]|[{always}])+\])\+?")
+        self._all_but = pattern(rf"(\[\^(?:\\[dw{escaped}]|[{always}](?:-[{always}])?)+\])\+?")
         self._plain = pattern(rf"[{always}]*")
 
     def is_safe(self, pattern: object) -> bool:
@@ -122,6 +122,8 @@ class Policy:
 
 SHELL = Policy(IN_SHELL, _ALWAYS | {"shquote", "urlencode"})
 """For commands, and for all other texts."""
+SQL = Policy(Characters(r"\w"), _ALWAYS)
+"""For SQL. A word can't end a text or begin a statement."""
 QUERY = Policy(IN_PATH, _ALWAYS | {"urlencode"})
 """For what follows the `?` of a URL."""
 PATH = Policy(IN_PATH, _ALWAYS)

@@ -184,6 +184,34 @@ class HttpCallInputs(Shape):
     verify_ssl = Field(FLAG, "Without effect: certificates are always verified.")
 
 
+class SqlInputs(Shape):
+    """Executes SQL on a SQLite file, or an operation on the rows of a model.
+
+    All statements are one transaction. Write a parameter (`?` or `:name`) for each value and give the values in
+    `params`. A `model` has a `table` and its `columns` (`type`, `primary`, `required`, `unique`, `default`, and `auto`:
+    `uuid`, `created` or `updated`). The server opens the file by the grants for files; otherwise the agent does.
+    """
+
+    ONE_OF = ("sql", "model")
+    label = "a Sql block"
+
+    engine = Field(OneOf(("sqlite",)), "The kind of database.", default="sqlite")
+    path = Field(WORD, "The file.", required=True, example="tasks.db")
+    sql = Field(WORD, "One or more statements.", example="SELECT count(*) AS n FROM tasks")
+    params = Field(ANYTHING, "The values of the parameters: a list for `?`, an object for `:name`.")
+    init_sql = Field(WORD, "Statements to execute before, such as CREATE TABLE IF NOT EXISTS.")
+    model = Field(ANYTHING, "A table and its columns, in the place of `sql`.")
+    op = Field(WORD, "With a model: `schema`, `insert`, `select`, `update`, `delete` or `upsert`.")
+    data = Field(BINDINGS, "With a model: the values of a row.")
+    where = Field(BINDINGS, 'With a model: what the rows have, such as `{status: open, priority: {">": 4}}`.')
+    order = Field(ANYTHING, "With a model: the order of the rows, such as `[priority:desc]`.")
+    limit = Field(AMOUNT, "With a model: the maximum number of rows.")
+    offset = Field(AMOUNT, "With a model: the number of rows to leave out.")
+    columns = Field(ANYTHING, "With a model: the columns to return.")
+    conflict = Field(ANYTHING, "With `upsert`: the columns that identify a row; by default the primary key.")
+    timeout = Field(TIME, "The time limit in seconds.", default=30)
+
+
 class RenderTemplateInputs(Shape):
     """Renders a Jinja template, and writes the result to the file `output_path` if that is given.
 
@@ -483,6 +511,19 @@ KINDS: dict[str, Kind] = {
         renamed={"verify_ssl": ""},
         unheeded={"verify_ssl": ("certificates are always verified", "remove it")},
         defaults={"method": "POST"},
+    ),
+    "Sql": Kind(
+        "sql",
+        SqlInputs,
+        {
+            **_outputs(rows="list", columns="list", row_count="int"),
+            "affected_rows": Output("affected_rows", "int", is_certain=False),
+            "last_insert_id": Output("last_insert_id", "any", is_certain=False),
+        },
+        modes={
+            **dict.fromkeys(("params", "model", "data", "where", "order", "columns", "conflict"), Mode.DATA),
+            **dict.fromkeys(("limit", "offset", "timeout"), Mode.VALUE),
+        },
     ),
     "RenderTemplate": Kind(
         "render_template",

@@ -24,6 +24,7 @@ from wfc.language.steps.render_template import RenderTemplate
 from wfc.language.steps.return_ import Return
 from wfc.language.steps.set_state import SetState
 from wfc.language.steps.shell import Shell
+from wfc.language.steps.sql import Sql
 from wfc.language.steps.wait import Wait
 from wfc.language.steps.while_ import While
 from wfc.language.steps.write_json_state import WriteJsonState
@@ -52,6 +53,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         ReadFile,
         ReadFiles,
         HttpCall,
+        Sql,
         RenderTemplate,
         ReadJsonState,
         WriteJsonState,
