@@ -150,8 +150,9 @@ def _connected(place: Place, grant: Grant, reads: bool, is_new: bool) -> sqlite3
     except sqlite3.Error as error:
         connection.close()
         raise ExecutionError(f"{place} can't be opened: {error}") from None
-    if hasattr(connection, "setconfig"):  # Python 3.12
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    configure = getattr(connection, "setconfig", None)
+    if configure is not None:  # Python 3.12
+        configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009
     return connection
 
 
