@@ -133,15 +133,18 @@ def _open_runs(store: str) -> Iterator[OpenRun]:
         for key, run_id, root, is_child, workflow, updated, snapshot in connection.execute(_OPEN):
             if not (_is_name(run_id) and _is_name(workflow)):
                 continue
+            known = json.loads(snapshot)
             visits = [
                 visit
-                for visit, pending in json.loads(snapshot).get("pending", {}).items()
+                for visit, pending in known.get("pending", {}).items()
                 if _is_name(visit) and (key, visit) not in claims and _needs_an_answer(pending)
             ]
+            # With an open blocker in its journal, a run goes on only when a person has decided.
+            asked = {visit for visit in visits if known.get("blockers") or (key, visit) in gates}
             yield OpenRun(
                 (key, run_id, root, bool(is_child), workflow, updated),
-                [visit for visit in visits if (key, visit) not in gates],
-                [visit for visit in visits if (key, visit) in gates],
+                [visit for visit in visits if visit not in asked],
+                [visit for visit in visits if visit in asked],
             )
 
 
@@ -150,13 +153,20 @@ def _needs_an_answer(pending: dict[str, Any]) -> bool:
     return "resume_at" not in pending and "children" not in pending
 
 
-def _actors(store: str, root: int) -> set[bytes]:
+_ACTORS = """
+SELECT DISTINCT actor FROM history JOIN runs ON runs.key = history.run WHERE runs.root = ? AND kind <> 'journal'
+"""
+
+
+def _driven(store: str, roots: set[int], seen: set[bytes]) -> set[int]:
+    """The families of runs that a conversation drove: one of their actors is among the tool uses that it has seen."""
+    found = set()
     with _Reading(store) as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT actor FROM history JOIN runs ON runs.key = history.run WHERE runs.root = ?",
-            (root,),
-        )
-        return {actor.encode() for (actor,) in rows if isinstance(actor, str)}
+        for root in roots:
+            actors = connection.execute(_ACTORS, (root,))
+            if any(isinstance(actor, str) and actor.encode() in seen for (actor,) in actors):
+                found.add(root)
+    return found
 
 
 class _Reading:
@@ -239,7 +249,7 @@ def _stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
     if not runs:
         return None
     seen = {*_TOOL_USE.findall(_content(_text(given, "transcript_path"), _TRANSCRIPT_BYTES))}
-    driven = {root for root in {one.root for one in runs} if seen & _actors(store, root)}
+    driven = _driven(store, {one.root for one in runs}, seen)
     return _block([one for one in runs if one.root in driven])
 
 

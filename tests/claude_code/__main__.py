@@ -173,6 +173,98 @@ def the_project_side_offers_open_runs(client: Client) -> None:
     expect("list_workflows" in seen[0].text, "the command did not reach the model")
 
 
+EACH = """\
+name: each-file
+version: "1.0.0"
+description: Look at each file.
+steps:
+  - {id: each, type: foreach, items: [a.md], task: look-at, agent: "@task"}
+tasks:
+  look-at:
+    steps:
+      - {id: look, type: delegate, instructions: Look at the file., output_to: seen}
+"""
+
+
+def a_sub_agent_finishes_its_child(client: Client) -> None:
+    """a sub-agent that stops before its child run has ended is told once, and what it logs is in the journal"""
+    client.wfc("init")
+    (client.project / ".mcp.json").unlink()
+    (client.project / "workflows" / "each-file.yaml").write_text(EACH)
+    client.wfc("compile")
+    options = ("--plugin-dir", str(ROOT / "plugin"), "--allowedTools", "mcp__plugin_wfc_wfc__*,Bash,Agent")
+    seen = client.converse(family("mcp__plugin_wfc_wfc__"), "/wfc:workflow each-file start", *options)
+    held = [one for one in seen if is_sub_agent(one) and "is not finished: it waits for you" in one.text]
+    expect(held, "the sub-agent was not held back")
+    [run] = json.loads(client.wfc("runs", "list", "--status", "all", "--json"))["runs"]
+    expect(run["status"] == "completed", f"the run has not ended: {run}")
+    child = json.loads(client.wfc("runs", "history", run["workflow_id"], "--json"))["events"][0]["children"][
+        0
+    ]
+    [decision] = json.loads(client.wfc("runs", "journal", child, "--format", "json"))["decisions"]
+    expect(decision["by"] == "subagent" and decision["actor"].startswith("toolu_"), f"{decision}")
+
+    def reader(request: Request) -> list[Block]:
+        if not request.results:
+            return [use("Bash", command="sleep 3", description="Wait for the server")]
+        if len(request.results) == 1:
+            return [use("mcp__plugin_wfc_wfc__get_context", workflow_id=child)]
+        return [say("That is the journal.")]
+
+    seen = client.converse(reader, f"/wfc:workflow journal {child}", *options)
+    expect("Show open blockers first" in seen[0].text, "the command did not reach the model")
+    expect(
+        "Which way?" in seen[-1].results[-1], f"the journal did not reach the model: {seen[-1].results[-1]}"
+    )
+
+
+def family(prefix: str) -> Script:
+    """Starts a run, gives its child to a sub-agent, which stops too early and then works it when it is told to."""
+
+    def script(request: Request) -> list[Block]:
+        child = re.findall(r'get_workflow_status\(workflow_id=\\*"([\w.:-]+)', request.text)
+        if is_sub_agent(request):
+            return sub_agent(request, child[0])
+        if not request.results:
+            return [use("Bash", command="sleep 3", description="Wait for the server")]
+        if len(request.results) == 1:
+            return [use(f"{prefix}start_workflow", workflow="each-file", inputs={})]
+        if len(request.results) == 2:
+            prompt = re.findall(r'"prompt":"(.*?[^\\\\])"', request.results[-1])
+            words = json.loads(f'"{prompt[0]}"')
+            about = {
+                "description": "Look at a file",
+                "subagent_type": "wfc:runner",
+                "run_in_background": False,
+            }
+            return [use("Agent", prompt=words, **about)]
+        return [say("All is done.")]
+
+    def sub_agent(request: Request, child: str) -> list[Block]:
+        if "is not finished: it waits for you" not in request.text:
+            return [say("I stop here.")]
+        calls = (
+            use(f"{prefix}get_workflow_status", workflow_id=child),
+            use(
+                f"{prefix}log_decision",
+                task_id=f"{child}/look",
+                question="Which way?",
+                chosen="Left",
+                reasoning="It is shorter.",
+            ),
+            use(f"{prefix}submit_result", workflow_id=child, step_id="look", result={"response": "Seen."}),
+        )
+        done = len(request.results)
+        return [calls[done]] if done < len(calls) else [say("completed")]
+
+    return script
+
+
+def is_sub_agent(request: Request) -> bool:
+    first = json.dumps(request.body["messages"][0], ensure_ascii=False)
+    return "of wfc and do what the replies say" in first
+
+
 def worker(prefix: str) -> Script:
     """Starts a run, stops too early, and works it to its prompt when it is told to."""
 
@@ -210,6 +302,7 @@ SCENARIOS: tuple[Callable[[Client], None], ...] = (
     manifests_are_valid,
     the_plugin_drives_a_run,
     the_project_side_offers_open_runs,
+    a_sub_agent_finishes_its_child,
 )
 
 if __name__ == "__main__":

@@ -121,6 +121,27 @@ def test_a_run_that_waits_for_a_person_blocks_nothing(place: Place, agent: Agent
     assert "waits for the person at" in text
 
 
+def test_a_run_with_an_open_blocker_waits_for_a_person_and_blocks_nothing(place: Place) -> None:
+    with place.server("--toolsets", "core,journal") as agent:
+        run = start(agent, "greet", {"name": "Ann"})["workflow_id"]
+        asked = agent.call(
+            "log_issue", task_id=run, description="May I greet her?", requires_human_review=True
+        )
+        assert told(place, "stop", transcript(place, MINE)) is None
+        text = told(place, "session-start")["hookSpecificOutput"]["additionalContext"]
+        assert "waits for the person at `look-up`" in text
+        assert "May I" not in text
+        agent.call("log_issue", task_id=run, issue_id=asked["entry"], resolution="Yes")
+        assert told(place, "stop", transcript(place, MINE))["decision"] == "block"
+
+
+def test_a_conversation_that_only_logged_something_does_not_drive_the_run(place: Place) -> None:
+    with place.server("--toolsets", "core,journal") as agent:
+        run = start(agent, "greet", {"name": "Ann"}, tool_use="toolu_other")["workflow_id"]
+        agent.call("log_milestone", task_id=run, message="Seen", meta={"claudecode/toolUseId": MINE})
+        assert told(place, "stop", transcript(place, MINE)) is None
+
+
 def test_a_run_that_waits_for_the_clock_blocks_nothing(place: Place, agent: Agent) -> None:
     run = start(agent, "side-by-side")
     for action in run["actions"]:
