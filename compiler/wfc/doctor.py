@@ -20,6 +20,7 @@ from wfc.checker import check_project, has_errors
 from wfc.config import Config, ConfigError, load_config
 from wfc.findings import Severity
 from wfc.render.style import counted
+from wfc.starter.claude_plugin import TOOLSETS
 from wfc.workspace.files import Selection, in_folder, store_path
 from wfc.workspace.loading import load_project
 from wfc.workspace.modules import build
@@ -304,6 +305,7 @@ def check_claude_code(config: Config) -> Iterator[Result]:
         if is_trusted(config.root) is False:
             help = "start `claude` in this folder once and accept it; until then its permissions and hooks do not count"
             yield note("claude", "Claude Code does not trust this folder yet", help)
+    yield from _check_journal(config)
     yield from _check_needs(config)
 
 
@@ -331,6 +333,16 @@ def _check_own_files(manifest: Path) -> Iterator[Result]:
         yield good("claude", f".claude/skills/wfc has this version ({version})")
     else:
         yield note("claude", f".claude/skills/wfc has version {version}, this is wfc {__version__}", _RENEW)
+
+
+def _check_journal(config: Config) -> Iterator[Result]:
+    """Check that the server of .mcp.json offers what the project's command `/workflow` calls."""
+    command = config.root / ".claude" / "commands" / "workflow.md"
+    if not command.is_file() or not _ours_in_mcp_json(config):
+        return
+    if "journal" not in (config.root / ".mcp.json").read_text(encoding="utf-8"):
+        help = f'add "--toolsets", "{TOOLSETS}" to the arguments of `wfc serve` in .mcp.json'
+        yield note("claude", "`/workflow journal` has no tool: the server offers no journal", help)
 
 
 def _check_needs(config: Config) -> Iterator[Result]:

@@ -137,7 +137,15 @@ def test_hooks_are_registered_for_the_events_that_wfc_hook_answers() -> None:
 
 def test_the_command_takes_every_form_of_a_request() -> None:
     text = plugin_files()["commands/workflow.md"]
-    for form in ("list", "NAME info", "NAME start", "resume [ID]", "status [ID]", "abort [ID]"):
+    for form in (
+        "list",
+        "NAME info",
+        "NAME start",
+        "resume [ID]",
+        "status [ID]",
+        "journal [ID]",
+        "abort [ID]",
+    ):
         assert form in text
     assert text.count("$") == 1
     assert "$ARGUMENTS" in text
@@ -197,6 +205,17 @@ def test_doctor_finds_every_tool_twice(project: Path, client: Path) -> None:
     assert "exists twice" in doctor(project, client)[1]["message"]
     (project / ".mcp.json").unlink()
     assert [one["status"] for one in doctor(project, client)] == ["ok"]
+
+
+def test_doctor_finds_a_server_without_the_journal_that_the_command_shows(
+    project: Path, client: Path
+) -> None:
+    assert wfc("init", "--claude", cwd=project).status == 0
+    assert not [one for one in doctor(project, client) if "journal" in one["message"]]
+    plain = {"mcpServers": {"wfc": {"command": "wfc", "args": ["serve"]}}}
+    (project / ".mcp.json").write_text(json.dumps(plain), encoding="utf-8")
+    [found] = [one for one in doctor(project, client) if "journal" in one["message"]]
+    assert found["message"] == "`/workflow journal` has no tool: the server offers no journal"
 
 
 def test_doctor_says_nothing_of_a_plugin_that_is_disabled(project: Path, client: Path) -> None:

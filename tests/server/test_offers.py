@@ -105,6 +105,14 @@ def test_the_instructions_fit_and_name_every_core_tool_that_drives_a_run(agent: 
         assert part in instructions
 
 
+def test_the_instructions_explain_the_journal_where_it_is_offered(tmp_path: Path) -> None:
+    plain = instructions(Options(tmp_path / "state.db", tmp_path))
+    more = instructions(Options(tmp_path / "state.db", tmp_path, toolsets=("core", "journal")))
+    assert "log_decision" not in plain
+    assert "If a reply has `blockers`, ask the person about them first" in more
+    assert len(more) <= 4_096
+
+
 @pytest.mark.parametrize(("count", "most"), [(0, 0), (17, 17), (200, 40)])
 def test_the_instructions_name_as_many_workflows_as_fit(tmp_path: Path, count: int, most: int) -> None:
     for number in range(count):
