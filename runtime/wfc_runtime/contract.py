@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 __all__ = [
+    "CheckFilesResult",
     "ChoiceAnswer",
     "CommandResult",
     "ConfirmAnswer",
@@ -81,6 +82,13 @@ class CommandResult(ShellResult):
     outputs: NotRequired[dict[str, Json]]
     started_at: NotRequired[str]
     completed_at: NotRequired[str]
+
+
+class CheckFilesResult(Timed):
+    """Which of some files exist."""
+
+    found: list[str]
+    missing: list[str]
 
 
 class CreateFileResult(Timed):

@@ -32,6 +32,10 @@ _BY_KIND = {
         '{"error": "<tool> is missing"}; never make up a result.'
     ),
     "wait": "Nothing to do: ask again once resume_at has passed.",
+    "check_files": (
+        "Look which of these files exist, relative to the project or else to `folder`; a pattern needs one file that "
+        "matches. Submit the paths as found and missing, as they are written here."
+    ),
     "create_file": "Write the content to the file and submit its path, its size in bytes and whether it is new.",
     "edit_file": (
         "Apply the operations to the file, all or none, and submit its path, the numbers of operations and lines, "

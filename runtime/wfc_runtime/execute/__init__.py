@@ -14,6 +14,7 @@ from threading import Event
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute.base import ECHO, NESTING, ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.check_files import CHECK_FILES
 from wfc_runtime.execute.edit_file import EDIT_FILE
 from wfc_runtime.execute.files import (
     CREATE_FILE,
@@ -50,6 +51,7 @@ EXECUTORS: dict[str, Executor] = {
     one.kind: one
     for one in (
         SHELL,
+        CHECK_FILES,
         CREATE_FILE,
         EDIT_FILE,
         READ_FILE,

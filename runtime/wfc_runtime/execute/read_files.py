@@ -22,7 +22,7 @@ from wfc_runtime.execute.paths import folder, in_folder, in_scratch, locate_for,
 from wfc_runtime.execute.permissions import Grant
 
 _MOST_FILES, _MOST_SEEN = 100, 20_000
-_NEVER = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"})
+NEVER = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"})
 """Folders that are not entered."""
 _MODES = ("full", "outline", "summary")
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
@@ -85,7 +85,7 @@ def _matching(base: Path, parameters: Parameters) -> Iterator[str]:
         unwanted += _ignored(base)
     seen = 0
     for above, folders, names in os.walk(base, followlinks=False):
-        folders[:] = sorted(one for one in folders if one not in _NEVER)
+        folders[:] = sorted(one for one in folders if one not in NEVER)
         for name in sorted(names):
             seen += 1
             if seen > _MOST_SEEN:

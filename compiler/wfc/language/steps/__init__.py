@@ -3,6 +3,7 @@
 from wfc.language.steps.base import Step
 from wfc.language.steps.break_ import Break
 from wfc.language.steps.call import Call
+from wfc.language.steps.check_files import CheckFiles
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.continue_ import Continue
 from wfc.language.steps.create_file import CreateFile
@@ -48,6 +49,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         Prompt,
         Wait,
         Delegate,
+        CheckFiles,
         CreateFile,
         EditFile,
         ReadFile,
