@@ -13,6 +13,7 @@ PROMPTS = {
     "confirm": "Ask the person; submit their answer, never your own.",
     "text": "Ask the person; submit what they type, word for word.",
     "choice": "Let the person pick an option; submit the one they picked.",
+    "questions": "Ask the person these questions; submit an object with their answers by `id`, never your own.",
 }
 REPORTED = "The result is a report: submit it as an object, or as the agent's own text, unchanged."
 GENERAL = "general-purpose"
@@ -85,6 +86,9 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
             in_scratch = "SCRATCH" in f"{parameters.get('command')} {parameters.get('working_dir')}"
             return f"{run} {_SCRATCH}" if in_scratch else run
         case "prompt":
+            options = parameters.get("options")
+            if isinstance(options, (list, tuple)) and any(isinstance(one, dict) for one in options):
+                return "Show the person the labels and descriptions; submit the `value` of the option they picked."
             return PROMPTS.get(str(parameters.get("prompt_type")), PROMPTS["info"])
         case "delegate":
             return _delegation(parameters.get("agent"), parameters.get("subagent_type"))

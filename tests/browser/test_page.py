@@ -180,6 +180,27 @@ def test_hostile_text_stays_text_in_every_view(project: Box, open_tab: Opened) -
         tab.close()
 
 
+def test_questions_have_labels_and_defaults(project: Box, open_tab: Opened) -> None:
+    text = steps(
+        "{id: setup, type: prompt, prompt_type: questions, message: Details., output_to: setup, questions: ["
+        "{id: database, text: Which database?, choices: [{value: sqlite, label: SQLite, description: One file.}, pg],"
+        " default: sqlite}, {id: owner, text: Who owns it?}, {id: note, text: Anything else?, required: false}]}",
+        name="several",
+    )
+    service = project.compile(text).service
+    run = service.start("several")["workflow_id"]
+    with serving(project.root) as served:
+        tab = open_tab(served, f"/runs/{run}")
+        expect(tab.get_by_label("SQLite One file.")).to_be_checked()
+        submit = tab.get_by_role("button", name="Submit")
+        expect(submit).to_be_disabled()
+        tab.get_by_label("Who owns it?").fill("me")
+        submit.click()
+        wait_until(lambda: service.status(run)["status"] == "completed")
+        assert service.status(run)["result"]["setup"] == {"database": "sqlite", "owner": "me"}
+        tab.close()
+
+
 def test_the_slider_shows_the_run_as_it_was(project: Box, served: Page, open_tab: Opened) -> None:
     run = waiting(project)
     project.service.submit(run, "agree", {"confirmed": True})

@@ -267,3 +267,46 @@ def test_a_forged_state_is_refused(place: Place) -> None:
                 "start_workflow", {"workflow": "ask-all"}, input_responses={}, request_state='{"run": "x"}'
             )
         )
+
+
+QUESTIONS = """
+name: several
+version: "1.0.0"
+steps:
+  - id: setup
+    type: prompt
+    prompt_type: questions
+    message: Some details.
+    questions:
+      - id: database
+        text: Which database?
+        choices: [{value: sqlite, label: SQLite, description: One file.}, postgres]
+        default: sqlite
+      - {id: confirmed, text: Who owns it?}
+      - {id: note, text: Anything else?, required: false}
+    output_to: setup
+  - {id: end, type: return, needs_state: [setup], value: "{{ state.setup }}"}
+"""
+
+
+def test_several_questions_are_one_form_with_labels_and_defaults(meeting: Meeting) -> None:
+    meeting.person.seen.clear()
+    meeting.person.answers[:] = [
+        {"database": "mysql", "confirmed": "me"},
+        {"database": "postgres", "confirmed": "yes", "note": ""},
+    ]
+    reply = meeting.agent.call("execute_inline_workflow", yaml=QUESTIONS)
+    # The answers are the person's words, also where a field has the name of another kind of answer.
+    assert reply["result"] == {"database": "postgres", "confirmed": "yes"}
+    form = meeting.person.seen[0][1]
+    assert form["required"] == ["confirmed"]
+    assert form["properties"]["database"] == {
+        "type": "string",
+        "enum": ["sqlite", "postgres"],
+        "default": "sqlite",
+        "title": "Which database?",
+        "enumNames": ["SQLite", "postgres"],
+        "description": "SQLite: One file.",
+    }
+    assert form["properties"]["confirmed"] == {"type": "string", "minLength": 1, "title": "Who owns it?"}
+    assert meeting.person.seen[1][0].startswith("This answer can't be used: ")

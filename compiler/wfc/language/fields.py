@@ -426,7 +426,7 @@ STEPS: FieldType[list[Any]] = ListOf(StepType(), "a list of steps", least=1)
 BRANCHES: FieldType[dict[str, list[Any]]] = MapOf(
     STEPS, "a mapping of branch name to a list of steps", least=1, key=ID
 )
-OPTIONS: FieldType[list[Text]] = ListOf(TEXT, "a list of options (text)", least=1)
+PATTERNS: FieldType[list[Text]] = ListOf(TEXT, "a list of patterns", least=1)
 WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
 _AGENT_TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
 AGENT_TOOLS: FieldType[list[Word]] = ListOf(

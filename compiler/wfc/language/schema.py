@@ -14,6 +14,7 @@ from wfc.language.derived import Derivation
 from wfc.language.shape import Budget, Field, InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry, Step
+from wfc.language.steps.prompt import Option, Question
 from wfc.language.steps.shell import FileOutput
 
 Schema = dict[str, Any]
@@ -23,7 +24,7 @@ def steps_schema() -> Schema:
     """The schema of a file in the steps language."""
     nested: tuple[type[Shape], ...] = (
         *(Task, InputDecl, Validation, Derivation),
-        *(Retry, Recovery, Budget, FileOutput),
+        *(Retry, Recovery, Budget, FileOutput, Option, Question),
     )
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

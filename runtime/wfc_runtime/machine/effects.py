@@ -364,7 +364,7 @@ class Ask(Effect):
         if not problems:
             failure = _failed_command(result, quoted) if self.fails_on_exit else None
             if failure is None:
-                run.complete(visit, self._completed(result), "submit")
+                run.complete(visit, self._completed(result, pending), "submit")
             else:
                 run.fail(pending.state, failure)
             return
@@ -409,9 +409,11 @@ class Ask(Effect):
     def _defaults(self) -> Mapping[str, Json]:
         return DEFAULTS.get(self.result, {}) if isinstance(self.result, type) else {}
 
-    def _completed(self, result: Json) -> Json:
+    def _completed(self, result: Json, pending: Pending) -> Json:
         """The result with the parts that may be left out; the same object if nothing is missing."""
-        missing = {name: value for name, value in self._defaults.items() if name not in result}
+        rendered = {name: one["default"] for name, one in pending.where.items() if "default" in one}
+        defaults = {**self._defaults, **rendered}
+        missing = {name: value for name, value in defaults.items() if name not in result}
         return {**result, **missing} if missing else result
 
     def interrupted(self, run: Run, visit: str, since: float) -> None:

@@ -50,7 +50,7 @@ SHOWN: Json = {"shown": True}
 _LONGEST_MESSAGE = 100
 _BEGINNING = 60
 _SIMPLE = ("string", "number", "integer", "boolean")
-_SHOWN = ("type", "enum", "minLength", "maxLength", "minimum", "maximum")
+_SHOWN = ("type", "enum", "default", "minLength", "maxLength", "minimum", "maximum")
 """The keywords that a form may use for a field. All other constraints are checked once the answer has arrived."""
 
 
@@ -66,6 +66,8 @@ class Question:
     """The error of the previous answer."""
     was_shown: bool = False
     """Whether the agent has shown the message in the conversation."""
+    asked: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """The text and the options of each field, as the action's parameters have them."""
 
     @property
     def is_long(self) -> bool:
@@ -81,13 +83,23 @@ class Question:
 
     @property
     def form(self) -> dict[str, Json]:
-        properties = {name: _field(name, one) for name, one in self.result_schema["properties"].items()}
+        properties = {
+            name: _field(name, one, self.asked.get(name, {}))
+            for name, one in self.result_schema["properties"].items()
+        }
         return {"type": "object", "properties": properties, "required": list(self.result_schema["required"])}
 
     @property
     def digest(self) -> str:
         """Binds an answer to exactly what was shown."""
-        shown = json.dumps([self.run, self.step_id, self.message, self.result_schema], sort_keys=True)
+        parts = [
+            self.run,
+            self.step_id,
+            self.message,
+            self.result_schema,
+            *([self.asked] if self.asked else []),
+        ]
+        shown = json.dumps(parts, sort_keys=True)
         return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -97,8 +109,22 @@ def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
         schema = action.get("result_schema")
         wanted = step_id is None or action["step_id"] == step_id
         if wanted and action["type"] == "prompt" and isinstance(schema, dict) and _fits_a_form(schema):
-            return Question(reply["workflow_id"], action["step_id"], action["parameters"]["message"], schema)
+            parameters = action["parameters"]
+            return Question(
+                reply["workflow_id"],
+                action["step_id"],
+                parameters["message"],
+                schema,
+                asked=_asked(parameters),
+            )
     return None
+
+
+def _asked(parameters: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
+    if "questions" in parameters:
+        return {one["id"]: one for one in parameters["questions"]}
+    options = parameters.get("options") or ()
+    return {"selected": {"choices": options}} if any(isinstance(one, dict) for one in options) else {}
 
 
 def _fits_a_form(schema: dict[str, Json]) -> bool:
@@ -109,13 +135,22 @@ def _fits_a_form(schema: dict[str, Json]) -> bool:
     return bool(fields) and all(one.get("type") in _SIMPLE for one in fields)
 
 
-def _field(name: str, schema: dict[str, Json]) -> dict[str, Json]:
+def _field(name: str, schema: dict[str, Json], asked: Mapping[str, Json]) -> dict[str, Json]:
     shown = {key: schema[key] for key in _SHOWN if key in schema}
-    if name in _CHOICES:
+    # A question may have the name of an answer of another kind, such as `confirmed`.
+    if name in _CHOICES and not asked:
         shown = {"type": "string", "enum": list(_CHOICES[name])}
-    shown["title"] = _TITLES.get(name, name)
+    shown["title"] = asked.get("text") or _TITLES.get(name, name)
     if "pattern" in schema:
         shown["description"] = f"Must match {schema['pattern']}"
+    options = [one if isinstance(one, dict) else {"value": one} for one in asked.get("choices") or ()]
+    if any("label" in one for one in options):
+        shown["enumNames"] = [str(one.get("label", one["value"])) for one in options]
+    described = [
+        f"{one.get('label', one['value'])}: {one['description']}" for one in options if "description" in one
+    ]
+    if described:
+        shown["description"] = "; ".join(described)
     return shown
 
 
@@ -241,9 +276,9 @@ class Elicitation:
         if answer is None or answer.action != "accept" or answer.content is None:
             return await self._leave(question, answer)
         given = {
-            name: _meant(name, answer.content[name])
+            name: answer.content[name] if name in question.asked else _meant(name, answer.content[name])
             for name in question.form["properties"]
-            if name in answer.content
+            if _is_given(answer.content.get(name), name, question)
         }
         problems = await in_thread(lambda: _problems(given, question))
         if not problems:
@@ -278,6 +313,12 @@ class Elicitation:
         reply.pop("new", None)
         following = reply.pop("next")
         return {**reply, "answered_by_person": self.answered, "next": following}
+
+
+def _is_given(value: Json, name: str, question: Question) -> bool:
+    """Whether a form has an answer. Clients send an empty text for a field that the person left empty."""
+    is_left = value == "" and name in question.asked and name not in question.result_schema["required"]
+    return value is not None and not is_left
 
 
 def _meant(name: str, value: Json) -> Json:

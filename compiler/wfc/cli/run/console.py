@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,26 @@ _HELP = (
 _CUT = "# ---- write the result below this line ----\n"
 
 
+_BACK = ":b"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An option as a person sees it."""
+
+    value: str
+    label: str
+    description: str = ""
+
+    @classmethod
+    def of(cls, option: Any) -> Offer:
+        """An option of an action: a text, or an object where the author has given more than the value."""
+        if not isinstance(option, dict):
+            return cls(str(option), str(option))
+        value = str(option["value"])
+        return cls(value, str(option.get("label", value)), str(option.get("description", "")))
+
+
 class Person:
     """Ask until the answer is valid."""
 
@@ -112,7 +133,13 @@ class Person:
         self._console = console
 
     def answer(self, asked: Asked) -> Any:
-        reader = {"confirm": self._confirm, "choice": self._choice, "text": self._text, "info": self._info}
+        reader = {
+            "confirm": self._confirm,
+            "choice": self._choice,
+            "questions": self._questions,
+            "text": self._text,
+            "info": self._info,
+        }
         read = reader.get(asked.parameters.get("prompt_type", ""), self._result)
         while True:
             result = read(asked)
@@ -135,21 +162,64 @@ class Person:
         return {"confirmed": self.agrees("[y/n]")}
 
     def _choice(self, asked: Asked) -> Any:
-        options = [str(option) for option in asked.parameters.get("options", ())]
+        options = [Offer.of(one) for one in asked.parameters.get("options", ())]
+        self._offer(options)
+        return {"selected": self._picked(options, "number or name:")}
+
+    def _offer(self, options: list[Offer], default: str | None = None) -> None:
         for number, option in enumerate(options, 1):
-            self._console.say(f"{number}. {option}", indent=6)
+            mark = "  (default)" if option.value == default else ""
+            self._console.say(f"{number}. {option.label}{mark}", indent=6)
+            if option.description:
+                self._console.say(option.description, indent=9)
+
+    def _picked(self, options: list[Offer], prompt: str, spare: tuple[str, ...] = ()) -> str:
+        """The value of the option that the user picks, or one of the `spare` inputs."""
         while True:
-            answer = self._line("number or name:").strip()
-            if answer in options:
-                return {"selected": answer}
+            answer = self._line(prompt).strip()
+            if answer in spare:
+                return answer
+            for option in options:
+                if answer in (option.value, option.label):
+                    return option.value
             if answer.isdecimal() and 1 <= int(answer) <= len(options):
-                return {"selected": options[int(answer) - 1]}
-            near = [option for option in options if option.lower().startswith(answer.lower())]
+                return options[int(answer) - 1].value
+            near = [one for one in options if one.label.lower().startswith(answer.lower())]
             if answer and len(near) == 1:
-                return {"selected": near[0]}
+                return near[0].value
             self._console.say(
                 f"`{answer}` is not an option; enter 1 to {len(options)}, or the name", "red", indent=4
             )
+
+    def _questions(self, asked: Asked) -> Any:
+        """Ask one question after the other; `:b` goes back to the one before."""
+        questions = list(asked.parameters.get("questions", ()))
+        answers: dict[str, str] = {}
+        number = 0
+        while number < len(questions):
+            question = questions[number]
+            name, default = question["id"], answers.get(question["id"], question.get("default"))
+            self._console.say(f"{number + 1} of {len(questions)}: {question['text']}", "bold", indent=4)
+            given = self._one(question, default)
+            if given == _BACK:
+                number = max(0, number - 1)
+                continue
+            if given or not question.get("required", True) or default is not None:
+                answers.pop(name, None)
+                answers |= {name: given} if given else {name: default} if default is not None else {}
+                number += 1
+            else:
+                self._console.say("this needs an answer; `:b` goes back", "red", indent=4)
+        return answers
+
+    def _one(self, question: dict[str, Any], default: str | None) -> str:
+        """The answer to one question; empty if the user gives none."""
+        options = [Offer.of(one) for one in question.get("choices", ())]
+        if options:
+            self._offer(options, default)
+            is_optional = default is not None or not question.get("required", True)
+            return self._picked(options, "number or name:", (_BACK, "") if is_optional else (_BACK,))
+        return self._line(f"[{default}] >" if default else ">").strip()
 
     def _text(self, asked: Asked) -> Any:
         return {"input": self._line(">", asked.is_secret)}

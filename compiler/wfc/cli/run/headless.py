@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -22,7 +23,7 @@ from wfc.cli.run.serving import file_grant, terminal_grant
 from wfc.cli.shared.options import Manner
 from wfc.config import Config
 from wfc.suggest import did_you_mean
-from wfc.testfiles.questions import misfit
+from wfc.testfiles.questions import Questions, misfit
 from wfc.testfiles.scripts import Answer, Script, fill
 from wfc_runtime.agents.base import Outcome
 from wfc_runtime.agents.settings import Agents, Role, Wishes, load_programs, operator_file
@@ -82,7 +83,7 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
     """The answers of a file, and those of `--answer`, which take precedence. Mistakes end the command."""
     scripts = dict(file.scripts) if file is not None else {}
     questions = questions_of(workflows)
-    for pair in pairs:
+    for pair in _whole(pairs, questions):
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.UsageError(f"--answer takes step=value, not `{pair}`")
@@ -104,6 +105,21 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
             raise click.UsageError(f"--answer {key}: {wrong}")
         scripts[key] = Script((Answer(value),), repeats=True)
     return Answers(scripts, *([file.taken] if file is not None else []))
+
+
+def _whole(pairs: tuple[str, ...], questions: Questions) -> list[str]:
+    """The pairs, with `step.question=value` for the questions of one step combined into one object."""
+    found: list[str] = []
+    parts: dict[str, dict[str, str]] = {}
+    for pair in pairs:
+        key, _, text = pair.partition("=")
+        step, _, question = key.rpartition(".")
+        asked = [questions.asks[place].parameters for place in questions.matching(step, questions.asks)]
+        if any(one["id"] == question for given in asked for one in given.get("questions") or ()):
+            parts.setdefault(step, {})[question] = text
+        else:
+            found.append(pair)
+    return found + [f"{step}={json.dumps(given)}" for step, given in parts.items()]
 
 
 def _value(text: str, schema: Any, prompt: Any) -> Any:

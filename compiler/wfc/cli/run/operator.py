@@ -228,7 +228,7 @@ class Operator(Worker):
         for key, value in self._masked(asked).items():
             if key in _TEXTS:
                 self._show_text(("$ " if key == "command" else "") + str(value))
-            elif key not in ("prompt_type", "options", "timeout") and value is not None:
+            elif key not in ("prompt_type", "options", "questions", "timeout") and value is not None:
                 self._show_text(
                     f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
                 )

@@ -2,21 +2,117 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from wfc.language.fields import OPTIONS, TEXT, Nested, OneOf
-from wfc.language.shape import Field, Validation
+from wfc.language import types
+from wfc.language.fields import (
+    BOOLEAN,
+    NAME,
+    TEXT,
+    FieldType,
+    ListOf,
+    Mismatch,
+    Nested,
+    OneOf,
+    Reader,
+    kind_of,
+)
+from wfc.language.shape import Field, Shape, Validation
 from wfc.language.steps.base import Answered, Waiting
+from wfc.language.types import Type
 from wfc.language.values import Text
+from wfc.yaml import Mapping, Node, Scalar
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, InfoAnswer, TextAnswer
 
-PROMPT_KINDS = {"info": InfoAnswer, "confirm": ConfirmAnswer, "text": TextAnswer, "choice": ChoiceAnswer}
+PROMPT_KINDS: dict[str, Any] = {
+    "info": InfoAnswer,
+    "confirm": ConfirmAnswer,
+    "text": TextAnswer,
+    "choice": ChoiceAnswer,
+    "questions": None,
+}
+"""Each with the result of the contract; that of `questions` depends on the questions."""
+
+
+class Option(Shape):
+    """An option of a choice: the value that is the answer, and what the person sees."""
+
+    label = "an option"
+
+    value = Field(TEXT, "The answer if the person picks it.", required=True, example="ship")
+    label_ = Field(TEXT, "What the person sees instead of the value.", example="Ship it")
+    description = Field(TEXT, "What picking it means.", example="Deploys to production.")
+
+
+class OptionType(FieldType["Text | Option"]):
+    words = "a text, or a mapping with `value`, `label` and `description`"
+
+    def read(self, node: Node, reader: Reader) -> Text | Option | None:
+        if isinstance(node, Mapping):
+            found: Option = reader.shape(Option, node)
+            return found
+        return TEXT.read(node, reader)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        if isinstance(node, Scalar):
+            return TEXT.mismatches(node)
+        if isinstance(node, Mapping):
+            return []
+        return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"$ref": "#/definitions/Option"}]}
+
+
+OPTION = OptionType()
+CHOICES: FieldType[list[Any]] = ListOf(OPTION, "a list of options (text)", least=1)
+
+
+class Question(Shape):
+    """One of several questions that are answered together."""
+
+    label = "a question"
+
+    id = Field(NAME, "The key of its answer in the result.", required=True, example="database")
+    text = Field(TEXT, "The question.", required=True, example="Which database?")
+    choices = Field(
+        CHOICES, "The options. Without them, any text is an answer.", example=["SQLite", "Postgres"]
+    )
+    default = Field(TEXT, "The answer if none is given.", example="SQLite")
+    required = Field(BOOLEAN, "Whether it must be answered, if it has no default.", default=True)
+
+    @property
+    def must_be_answered(self) -> bool:
+        return bool(self.setting("required")) and self.default is None
+
+
+def value_of(option: Text | Option) -> Text | None:
+    return option.value if isinstance(option, Option) else option
+
+
+def _values(options: list[Any] | None) -> list[Text]:
+    return [value for option in options or () if (value := value_of(option)) is not None]
+
+
+def _shown(options: list[Any]) -> list[Any]:
+    """The options as parameters: texts, or objects where the author has given more than the value."""
+    return [
+        option
+        if isinstance(option, Text)
+        else {name: option.values[name] for name in _PARTS if name in option.values}
+        for option in options
+    ]
+
+
+_PARTS = ("value", "label", "description")
 
 
 class Prompt(Answered, Waiting):
     """Show the user a message, or ask a question.
 
     `info` shows a message, `confirm` asks yes or no, `text` takes a line of text (with optional `validation`) and
-    `choice` offers `options`. The answer is `{acknowledged}`, `{confirmed}`, `{input}` or `{selected}`. Ask in the
-    main flow: a sub-agent that executes a task has no user to ask.
+    `choice` offers `options`: texts, or `{value, label, description}` if people should see more than the value.
+    `questions` asks several `questions` at once. The answer is `{acknowledged}`, `{confirmed}`, `{input}`,
+    `{selected}` or, for questions, an object with an answer for each id. Ask in the main flow: a sub-agent that
+    executes a task has no user to ask.
 
     ```yaml
     - id: confirm-deploy
@@ -34,11 +130,20 @@ class Prompt(Answered, Waiting):
     shape_rules: ClassVar[dict[str, Any]] = {
         "if": {"properties": {"prompt_type": {"const": "choice"}}, "required": ["prompt_type"]},
         "then": {"required": ["options"]},
+        "else": {
+            "if": {"properties": {"prompt_type": {"const": "questions"}}, "required": ["prompt_type"]},
+            "then": {"required": ["questions"]},
+        },
     }
 
     prompt_type = Field(OneOf(tuple(PROMPT_KINDS)), "The kind of prompt.", required=True, example="confirm")
     message = Field(TEXT, "The message or question.", required=True, example="Deploy now?")
-    options = Field(OPTIONS, "The options of a `choice`.", example=["roll back", "go on"])
+    options = Field(CHOICES, "The options of a `choice`.", example=["roll back", "go on"])
+    questions = Field(
+        ListOf(Nested(lambda: Question, "a mapping with `id` and `text`"), "a list of questions", least=1),
+        "The questions of a prompt of that kind.",
+        example=[{"id": "database", "text": "Which database?", "choices": ["SQLite", "Postgres"]}],
+    )
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What a `text` answer must satisfy."
     )
@@ -50,19 +155,78 @@ class Prompt(Answered, Waiting):
     def result_class(self) -> Any:
         return PROMPT_KINDS[self.prompt_kind]
 
+    def result_schema_data(self) -> Any:
+        if self.prompt_kind != "questions":
+            return None
+        asked = self._asked()
+        return {
+            "type": "object",
+            "properties": {name: {"type": "string", **_length(one)} for name, one in asked.items()},
+            "required": [name for name, one in asked.items() if one.must_be_answered],
+            "additionalProperties": False,
+        }
+
+    def result_type(self) -> Type:
+        if self.prompt_kind != "questions":
+            return super().result_type()
+        # An answer that is missing gets its default, so that only a question without one may have no answer.
+        return types.Record(
+            "",
+            tuple(
+                types.Property(name, _answer_type(one), one.must_be_answered or one.default is not None)
+                for name, one in self._asked().items()
+            ),
+            declared=True,
+        )
+
+    def _asked(self) -> dict[str, Question]:
+        return {one.id.text: one for one in self.questions or () if one.id}
+
     def parameters(self) -> dict[str, Any]:
-        options = {"options": self.options} if self.prompt_kind == "choice" else {}
-        return {"message": self.message, "prompt_type": self.prompt_kind, **options}
+        more: dict[str, Any] = {}
+        if self.prompt_kind == "choice":
+            more = {"options": _shown(self.options or [])}
+        elif self.prompt_kind == "questions":
+            more = {"questions": [_parameters(name, one) for name, one in self._asked().items()]}
+        return {"message": self.message, "prompt_type": self.prompt_kind, **more}
 
     def narrowing(self) -> dict[str, Any]:
         if self.prompt_kind == "choice":
-            return {"selected": {"enum": self.options or []}}
+            return {"selected": {"enum": _values(self.options)}}
         if self.prompt_kind == "text" and self.validation:
             return {"input": dict(_text_rules(self.validation))}
+        if self.prompt_kind == "questions":
+            demands = {name: _demands(one) for name, one in self._asked().items()}
+            return {name: one for name, one in demands.items() if one}
         return {}
 
     def fixed_options(self) -> list[Text]:
-        return self.options or []
+        return _values(self.options)
+
+
+def _length(question: Question) -> dict[str, Any]:
+    return {"minLength": 1} if question.must_be_answered and not question.choices else {}
+
+
+def _demands(question: Question) -> dict[str, Any]:
+    choices = {"enum": _values(question.choices)} if question.choices else {}
+    return {**choices, **({"default": question.default} if question.default else {})}
+
+
+def _parameters(name: str, question: Question) -> dict[str, Any]:
+    found: dict[str, Any] = {"id": name, "text": question.text}
+    if question.choices:
+        found["choices"] = _shown(question.choices)
+    if question.default:
+        found["default"] = question.default
+    return found if question.must_be_answered else {**found, "required": False}
+
+
+def _answer_type(question: Question) -> Type:
+    choices = _values(question.choices)
+    if choices and all(choice.template.is_literal for choice in choices):
+        return types.Choice(tuple(choice.node.text for choice in choices))
+    return types.TEXT
 
 
 def _text_rules(validation: Validation) -> list[tuple[str, Any]]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wfc.language.fields import FLAG, NUMBER, OPTIONS, TEXT, Computed, OneOf
+from wfc.language.fields import FLAG, NUMBER, PATTERNS, TEXT, Computed, OneOf
 from wfc.language.shape import Field
 from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import ReadFilesResult
@@ -28,7 +28,7 @@ class ReadFiles(Served):
     ONE_OF = ("patterns", "path")
 
     path = Field(TEXT, "A single file, in the place of `patterns`.")
-    patterns = Field(Computed(OPTIONS), "The files.", example=["src/**/*.py"])
+    patterns = Field(Computed(PATTERNS), "The files.", example=["src/**/*.py"])
     base_path = Field(TEXT, "The folder to search.", default=".")
     mode = Field(
         OneOf(("full", "outline", "summary")),
@@ -36,7 +36,7 @@ class ReadFiles(Served):
         "`summary` has the first line of each docstring too.",
         default="full",
     )
-    exclude_patterns = Field(Computed(OPTIONS), "Files and folders to leave out.")
+    exclude_patterns = Field(Computed(PATTERNS), "Files and folders to leave out.")
     max_files = Field(Computed(NUMBER), "The maximum number of files, up to 100.", default=20)
     max_file_size_kb = Field(Computed(NUMBER), "The size limit of a file in kilobytes.", default=100)
     respect_gitignore = Field(

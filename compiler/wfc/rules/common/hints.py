@@ -34,6 +34,7 @@ from wfc.language.fields import (
 )
 from wfc.language.shape import INPUT_TYPE, INPUT_TYPES, Shape
 from wfc.language.steps.base import HANDLERS, OnErrorType, UnknownStep
+from wfc.language.steps.prompt import OPTION
 from wfc.suggest import Nearest, nearest
 from wfc.template import Template, Use
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
@@ -207,7 +208,7 @@ def _boolean(key: str, kind: FieldType[Any], node: Node) -> str:
 
 def _quotes(key: str, kind: FieldType[Any], node: Node) -> str:
     if (
-        kind not in _TEXTS
+        (kind not in _TEXTS and kind is not OPTION)
         or not isinstance(node, Scalar)
         or node.value is None
         or isinstance(node.value, str)

@@ -54,6 +54,14 @@ function kindOf(schema) {
   return { string: "text", boolean: "yes", integer: "number", number: "number" }[schema.type] || "";
 }
 
+// What the author says about a field: the text of a question, and the labels of its options.
+function about(form, name) {
+  const { questions, options } = form.action.parameters || {};
+  const asked = questions?.find((one) => one.id === name) || (name === "selected" && options ? { choices: options } : {});
+  const choices = new Map((asked.choices || []).filter((one) => one && typeof one === "object").map((one) => [one.value, one]));
+  return { label: asked.text, choice: (value) => choices.get(value) || {} };
+}
+
 const LABELS = { confirmed: "Yes", input: "Your answer", selected: "Choose one", acknowledged: "Seen" };
 
 function valueOf(kind, typed) {
@@ -64,8 +72,10 @@ function valueOf(kind, typed) {
 function collected(form, fields) {
   const found = {};
   for (const [name, schema] of fields) {
-    const value = valueOf(kindOf(schema), form.values[name] ?? (kindOf(schema) === "yes" ? false : undefined));
-    if (value !== undefined) found[name] = value;
+    const value = valueOf(kindOf(schema), form.values[name] ?? schema.default ?? (kindOf(schema) === "yes" ? false : undefined));
+    // An empty answer to a question that may be left out is none.
+    const isLeft = value === "" && form.action.parameters?.questions && !form.action.result_schema.required?.includes(name);
+    if (value !== undefined && !isLeft) found[name] = value;
   }
   return found;
 }
@@ -73,7 +83,9 @@ function collected(form, fields) {
 function field(form, name, schema, required) {
   const id = `f-${form.key}-${name}`.replace(/[^\w-]/g, "_");
   const set = (value) => { form.values[name] = value; form.problem = ""; keep(form); form.changed(); };
-  const label = LABELS[name] || name;
+  const said = about(form, name);
+  const label = said.label || LABELS[name] || name;
+  const given = form.values[name] ?? schema.default;
   const limits = [
     schema.minLength ? `at least ${schema.minLength} characters` : "",
     schema.maxLength ? `at most ${schema.maxLength} characters` : "",
@@ -81,24 +93,25 @@ function field(form, name, schema, required) {
     schema.minimum !== undefined ? `from ${schema.minimum}` : "",
     schema.maximum !== undefined ? `to ${schema.maximum}` : "",
   ].filter(Boolean).join(", ");
-  const about = [schema.description, limits].filter(Boolean).join(". ");
-  const hint = about ? html`<small id="${id}-hint">${text(about)}</small>` : nothing;
+  const tip = [schema.description, limits].filter(Boolean).join(". ");
+  const hint = tip ? html`<small id="${id}-hint">${text(tip)}</small>` : nothing;
   switch (kindOf(schema)) {
     case "choice":
       return html`<fieldset><legend>${text(label)}</legend>${schema.enum.map((one) => html`
-        <label class="option"><input type="radio" name=${id} .checked=${form.values[name] === one} @change=${() => set(one)}> ${text(one)}</label>`)}${hint}</fieldset>`;
+        <label class="option"><input type="radio" name=${id} .checked=${given === one} @change=${() => set(one)}> ${text(said.choice(one).label ?? one)}${
+          said.choice(one).description ? html` <small>${text(said.choice(one).description)}</small>` : nothing}</label>`)}${hint}</fieldset>`;
     case "yes":
       return html`<label class="option"><input type="checkbox" .checked=${Boolean(form.values[name])} @change=${(event) => set(event.target.checked)}> ${text(label)}</label>${hint}`;
     case "number":
       return html`<label for=${id}>${text(label)}</label>${hint}<input id=${id} type="number" step=${schema.type === "integer" ? "1" : "any"}
-        aria-describedby=${about ? `${id}-hint` : nothing} ?required=${required} .value=${String(form.values[name] ?? "")} @input=${(event) => set(event.target.value)}>`;
+        aria-describedby=${tip ? `${id}-hint` : nothing} ?required=${required} .value=${String(form.values[name] ?? "")} @input=${(event) => set(event.target.value)}>`;
     default:
       if (form.isSecret || schema.writeOnly) {
         return html`<label for=${id}>${text(label)} (hidden)</label>${hint}<input id=${id} type="password" autocomplete="off"
-          aria-describedby=${about ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}>`;
+          aria-describedby=${tip ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}>`;
       }
       return html`<label for=${id}>${text(label)}</label>${hint}<textarea id=${id} rows="2" maxlength=${schema.maxLength ?? nothing}
-        aria-describedby=${about ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}></textarea>`;
+        aria-describedby=${tip ? `${id}-hint` : nothing} .value=${given ?? ""} @input=${(event) => set(event.target.value)}></textarea>`;
   }
 }
 
