@@ -94,6 +94,8 @@ CODES = {
     "WF510": "sql_injection",
     "WF602": "unbounded_fanout",
     "WF603": "budget_too_small",
+    "WF604": "shared_session",
+    "WF605": "session_across_worktrees",
     "WF701": "stale_output",
     "WF702": "edited_output",
     "WF703": "breaks_running_instances",

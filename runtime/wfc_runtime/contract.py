@@ -19,6 +19,7 @@ __all__ = [
     "EditFileResult",
     "FailedChild",
     "InfoAnswer",
+    "IsolatedResult",
     "Json",
     "MergeJsonStateResult",
     "NotRequired",
@@ -32,6 +33,7 @@ __all__ = [
     "TextAnswer",
     "TypedDict",
     "WaitResult",
+    "Worktree",
     "WriteJsonStateResult",
 ]
 
@@ -280,6 +282,19 @@ class Report(TypedDict):
     tests_status: NotRequired[str]
     tokens_input: NotRequired[Number]
     tokens_output: NotRequired[Number]
+
+
+class Worktree(TypedDict):
+    """Where an agent worked, and the branch with its commits."""
+
+    path: str
+    branch: str
+
+
+class IsolatedResult(DelegateResult):
+    """The report of an agent that worked in a git worktree of its own, which is kept if it has changes."""
+
+    worktree: NotRequired[Worktree]
 
 
 DEFAULTS: dict[Any, dict[str, Json]] = {

@@ -26,6 +26,10 @@ _SCRATCH = "`$SCRATCH` is a folder for this run: create it and set the variable 
 _SECRETS = (
     " In the place of each text in `secrets` put that environment variable; never print or submit its value."
 )
+_ISOLATED = (
+    " The work is done in a git worktree on a new branch. If it has changes, keep it and submit its `path` and "
+    "`branch` as `worktree`; otherwise remove it."
+)
 _BY_KIND = {
     # A model that lacks the tool tends to invent its result.
     "mcp_call": (
@@ -91,7 +95,8 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
                 return "Show the person the labels and descriptions; submit the `value` of the option they picked."
             return PROMPTS.get(str(parameters.get("prompt_type")), PROMPTS["info"])
         case "delegate":
-            return _delegation(parameters.get("agent"), parameters.get("subagent_type"))
+            told = _delegation(parameters.get("agent"), parameters.get("subagent_type"))
+            return f"{told}{_ISOLATED}" if parameters.get("isolation") else told
     return _BY_KIND.get(kind, "")
 
 

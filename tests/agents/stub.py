@@ -95,6 +95,10 @@ def act(word: str, argument: str, session: str, count: int) -> None:
         case "say":
             put(type="assistant", message={"content": [{"type": "text", "text": argument}]})
             end(session, count, result=argument)
+        case "write":
+            # A file in the folder that it works in; `.git` too.
+            Path(argument).write_text("written\n", encoding="utf-8")
+            end(session, count, result=f"wrote {argument}")
         case "give":
             tool("StructuredOutput", {}, "ok")
             end(session, count, structured_output=json.loads(argument))

@@ -254,6 +254,8 @@ class OneOf(FieldType[Word]):
         return {"enum": list(self.choices)}
 
 
+ISOLATION = OneOf(("worktree",))
+"""Where an agent works, if not in the folder of the project."""
 JOIN = OneOf(("all", "fail_fast", "any"))
 """When a step with branches or children ends."""
 

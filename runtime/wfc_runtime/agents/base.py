@@ -21,9 +21,11 @@ Kind = Literal[
     "network",
     "quota",
     "missing",
+    "gone",
     "stopped",
 ]
-"""How a call ended. Only "done" has a value that may be the result. "budget" means that the budget is used up."""
+"""How a call ended. Only "done" has a value that may be the result. "budget" means that the budget is used up, "gone"
+that the program does not know the session any more."""
 OUTAGES = ("login", "network", "quota", "missing")
 """No agent is available. This is not a failure of the step, which waits."""
 _QUOTED = 600
@@ -94,6 +96,8 @@ class Adapter(Protocol):
     """Whether the program takes the schema as an argument. Otherwise the prompt contains it."""
     has_sessions: bool
     """Whether a later call can continue the conversation."""
+    names_sessions: bool
+    """Whether the program chooses the id of a session itself."""
 
     def arguments(self, call: Call) -> list[str]:
         """The arguments after the program. The prompt goes to standard input."""

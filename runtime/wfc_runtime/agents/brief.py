@@ -19,7 +19,7 @@ def expects_text(schema: Json) -> bool:
     return schema is None or (
         isinstance(schema, dict)
         and schema.get("required") == ["response"]
-        and set(schema.get("properties", ())) == {"response", "agent_used", "tokens_used"}
+        and set(schema.get("properties", ())) - {"worktree"} == {"response", "agent_used", "tokens_used"}
     )
 
 

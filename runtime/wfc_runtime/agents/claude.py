@@ -21,6 +21,7 @@ _TOOLS = {
     "shell": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
+_GONE = "No conversation found"
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _LOGIN = ("not logged in", "/login", "invalid api key", "oauth token", "authentication")
 _QUOTA = ("usage limit", "rate limit", "credit balance", "session limit", "weekly limit")
@@ -35,6 +36,7 @@ class Claude(Adapter):
     )
     takes_schema = True
     has_sessions = True
+    names_sessions = False
 
     # -- starting --------------------------------------------------------------
 
@@ -79,6 +81,8 @@ class Claude(Adapter):
             "tool_calls": tuple(_tool_calls(messages)),
         }
         end = next((one for one in reversed(messages) if one.get("type") == "result"), None)
+        if end is None and call.resumes and _GONE in errors:
+            return Outcome("gone", message=errors.strip(), **about)
         if end is None:
             return crash(errors, code, tokens=_spoken_tokens(messages), **about)
         about |= {

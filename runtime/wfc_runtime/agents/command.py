@@ -19,6 +19,7 @@ class Command(Adapter):
     env = ()
     takes_schema = False
     has_sessions = False
+    names_sessions = False
 
     def arguments(self, call: Call) -> list[str]:
         return []

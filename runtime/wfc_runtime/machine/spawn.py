@@ -53,6 +53,8 @@ class Spawn(Effect):
     """The model of the agents that do the children's actions, as the project names it."""
     tools: Sequence[str] | None = None
     """The tools that those agents get. None: as many as the operator allows."""
+    session: str | None = None
+    """The conversation that the children's agents continue."""
     budget: Mapping[str, float] | None = None
     """What the children of one visit may cost together: usd, tokens, steps, seconds."""
     facts: Sequence[str] = ()

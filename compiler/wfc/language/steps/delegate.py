@@ -5,6 +5,8 @@ from typing import Any
 
 from wfc.language.fields import (
     AGENT_TOOLS,
+    ID,
+    ISOLATION,
     OPTIONAL_TEXT,
     SECONDS,
     TEXT,
@@ -16,7 +18,7 @@ from wfc.language.fields import (
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import RESULT_SCHEMA, Action
 from wfc.language.values import Text
-from wfc_runtime.contract import DelegateResult, Report
+from wfc_runtime.contract import DelegateResult, IsolatedResult, Report
 
 REPORT = "report"
 CRITERIA: FieldType[list[Text]] = ListOf(TEXT, "a list of criteria (text)", least=1)
@@ -81,6 +83,16 @@ class Delegate(Action):
         "The tools that the agent gets, with `wfc run --agent`; the operator may allow fewer.",
         example=["read", "edit"],
     )
+    session = Field(
+        ID,
+        "The name of a conversation. Steps of the same run with the same name continue it, with `wfc run --agent`.",
+        example="author",
+    )
+    isolation = Field(
+        ISOLATION,
+        "`worktree`: the agent works in a git worktree and on a branch of its own, which are in the result as "
+        "`worktree` if it has changed something.",
+    )
     budget = Field(BUDGET, "What the step may spend.", example={"usd": 0.5})
 
     @property
@@ -92,7 +104,9 @@ class Delegate(Action):
         return self.result_ is not None and self.result_schema is None
 
     def result_class(self) -> Any:
-        return Report if self.takes_report else DelegateResult
+        if self.takes_report:
+            return Report
+        return IsolatedResult if self.isolation else DelegateResult
 
     def idle_fields(self) -> Iterator[tuple[str, str, str]]:
         if self.result_ and self.result_schema:
@@ -104,7 +118,12 @@ class Delegate(Action):
         return {"evidence": {"required": self.evidence}} if self.takes_report and self.evidence else {}
 
     def parameters(self) -> dict[str, Any]:
-        given = {"subagent_type": self.subagent_type, "model": self.model}
+        given = {
+            "subagent_type": self.subagent_type,
+            "model": self.model,
+            "session": self.session,
+            "isolation": self.isolation,
+        }
         wishes = {name: word.text for name, word in given.items() if word}
         tools = {"tools": [tool.text for tool in self.tools]} if self.tools is not None else {}
         return {"instructions": self.instructions or "", "agent": self.agent_name, **wishes, **tools}

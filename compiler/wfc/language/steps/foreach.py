@@ -4,7 +4,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language import types
-from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ITEMS, JOIN, OPTIONAL_TEXT, WORD
+from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ID, ITEMS, JOIN, OPTIONAL_TEXT, WORD
 from wfc.language.shape import BUDGET, Field
 from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
@@ -54,6 +54,11 @@ class Foreach(Keeping, Waiting, Retried):
     tools = Field(
         AGENT_TOOLS, "The tools that the children's agents get, with `wfc run --agent`.", example=["read"]
     )
+    session = Field(
+        ID,
+        "The conversation that the children's steps continue, with `wfc run --agent`; they run one after the other.",
+        example="author",
+    )
     budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
@@ -100,5 +105,6 @@ class Foreach(Keeping, Waiting, Retried):
             "deadline": self.setting("deadline"),
             "model": self.model.text if self.model else None,
             "tools": [tool.text for tool in self.tools] if self.tools is not None else None,
+            "session": self.session.text if self.session else None,
             "budget": self.budget.limits() if self.budget else None,
         }

@@ -17,7 +17,7 @@ from wfc_runtime.machine.spawn import Spawn
 if TYPE_CHECKING:
     from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
     from wfc_runtime.service.sqlite.work import Work
-    from wfc_runtime.store import Queries, RunRow
+    from wfc_runtime.store import HistoryRow, Queries, RunRow
 
 _PAGE = 500
 ROOT = ""
@@ -101,23 +101,40 @@ def is_gated(work: Work, loaded: LoadedRun) -> bool:
     return row is not None and any(one.startswith(GATE_VISIT) for one in row.pending.split())
 
 
-def spent_by(queries: Queries, row: RunRow) -> dict[str, float]:
-    """The cost of a run and its children so far, from their histories."""
+def spent_by(queries: Queries, row: RunRow, session: str | None = None) -> dict[str, float]:
+    """The cost of a run and its children so far, from their histories; or only that of one session."""
     found: dict[str, float] = {}
     todo = [row]
     for one in todo:
         todo += queries.children(one.key)
-        after = 0
-        while events := queries.history(one.key, after, _PAGE):
-            after = events[-1].seq
-            for event in events:
-                data = json.loads(event.data)
-                call = data.get("agent") or data.get("usage") or {}
-                if event.kind == "submitted" and "agent" in data:
-                    found["steps"] = found.get("steps", 0) + 1
-                for kind in ("usd", "tokens") if event.kind != "spent" else ():
-                    found[kind] = found.get(kind, 0) + _number(call.get(kind))
+        for event in _events(queries, one):
+            data = json.loads(event.data)
+            call = data.get("agent") or data.get("usage") or {}
+            if session is not None and call.get("session") != session:
+                continue
+            if event.kind == "submitted" and "agent" in data:
+                found["steps"] = found.get("steps", 0) + 1
+            for kind in ("usd", "tokens") if event.kind != "spent" else ():
+                found[kind] = found.get(kind, 0) + _number(call.get(kind))
     return {kind: value for kind, value in found.items() if value}
+
+
+def session_of(queries: Queries, row: RunRow, label: str, program: str) -> str | None:
+    """The latest session of a label with an agent's program, from the history of the run that has the label."""
+    found = None
+    for event in _events(queries, row):
+        if event.kind == "session":
+            data = json.loads(event.data)
+            if (data["label"], data["program"]) == (label, program):
+                found = str(data["session"])
+    return found
+
+
+def _events(queries: Queries, row: RunRow) -> Iterator[HistoryRow]:
+    after = 0
+    while events := queries.history(row.key, after, _PAGE):
+        after = events[-1].seq
+        yield from events
 
 
 def left_of(work: Work, loaded: LoadedRun, visit: str) -> dict[str, float]:

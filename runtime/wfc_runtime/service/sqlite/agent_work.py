@@ -7,31 +7,33 @@ conversation. A prompt is never done here, since a person answers it.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 from uuid import uuid4
 
-from wfc_runtime.agents.base import OUTAGES, Call, Outcome, ToolCall
+from wfc_runtime.agents.base import OUTAGES, Call, Outcome
 from wfc_runtime.agents.brief import CONTINUE, again, brief_for, expects_text, once_more, tool_brief
 from wfc_runtime.agents.calls import run_call
 from wfc_runtime.agents.logs import CallLog, log_folder
+from wfc_runtime.agents.results import failed, result_of, tool_parameters
 from wfc_runtime.agents.settings import Agents, AgentSettingsError, Assignment
+from wfc_runtime.agents.worktrees import Isolated, NoWorktreeError, worktree_for
 from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import Grant
+from wfc_runtime.execute.base import ExecutionError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
-from wfc_runtime.results import UnusableSchemaError, problems
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.sqlite.accounts import left_of, levels_of
-from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.service.sqlite.accounts import left_of, levels_of, session_of, spent_by
+from wfc_runtime.service.sqlite.serving import ACTOR, ServingService
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.service.sqlite.workers import Job, RunnableAction
 from wfc_runtime.store import Store
@@ -41,9 +43,6 @@ _CLOSING = 20.0
 _TIMEOUTS = {"delegate": 300, "mcp_call": 30, "shell": 30}
 """The timeouts of steps that set none. They are meant for a conversation with a person; here the timeout of the
 program applies."""
-_NO_OUTPUT = "(Bash completed with no output)"
-"""What Claude Code says instead of an empty output."""
-_EXIT_CODE = re.compile(r"Exit code (\d+)\n?")
 
 
 class CallObserver(Protocol):
@@ -70,6 +69,11 @@ class Conversation:
     calls: int = 0
     spent: float = 0.0
     """The cost of the session so far."""
+    label: str | None = None
+    """The name of the session, if the workflow gives it one. Other visits continue it."""
+    known: bool = False
+    """Whether the session was begun before this conversation."""
+    isolated: Isolated | None = None
     has_budget: bool = False
     """Whether the last call had a share of a budget as its limit."""
     began: float = 0.0
@@ -100,6 +104,7 @@ class AgentService(ServingService):
         self._agents = agents
         self._folder = folder
         self._conversations: dict[tuple[str, str], Conversation] = {}
+        self._turns: dict[str, Lock] = {}
         self._lock = Lock()
 
     # -- which actions ---------------------------------------------------------
@@ -134,10 +139,15 @@ class AgentService(ServingService):
         wishes = self._wishes(runnable)
         try:
             with self._lock:
-                talk = self._conversations.get(key) or self._conversation(runnable.action, wishes)
+                talk = self._conversations.get(key) or self._conversation(runnable, wishes)
                 self._conversations[key] = talk
         except AgentSettingsError as error:
-            return _error(error.code, str(error))
+            return failed(error.code, str(error))
+        try:
+            if talk.isolated is None and runnable.action["parameters"].get("isolation"):
+                talk.isolated = self._worktree(job)
+        except NoWorktreeError as error:
+            return failed("agent_isolation", str(error))
         row = self.store.queries.run_of_key(job.root)
         assert row is not None
         folder = log_folder(self.store.path, row.id)
@@ -145,31 +155,111 @@ class AgentService(ServingService):
             folder if row.id == runnable.run else folder / runnable.run, runnable.visit, runnable.mask
         )
         try:
-            outcome = self._call(job, talk, log, wishes.get("tools"))
+            with self._turn(talk.session):
+                outcome = self._call(job, talk, log, wishes.get("tools"))
+                if outcome.kind == "gone":
+                    # The program has forgotten the conversation. The prompt has all that the step needs.
+                    self._begin_again(runnable, talk, wishes)
+                    outcome = self._call(job, talk, log, wishes.get("tools"))
         finally:
             log.close()
+        if talk.session is None and outcome.session and talk.assignment.program.adapter.has_sessions:
+            talk.session = outcome.session
+            self._note_session(talk, wishes.get("owner"))
         if outcome.kind == "budget" and not talk.has_budget:
             outcome = replace(outcome, kind="limit")
         talk.record = self._record(talk, outcome, log)
         talk.outcome = outcome
         if self.calls is not None:
             self.calls.call_ended(runnable, outcome, talk.record)
-        return _result_of(outcome, talk, runnable.action)
+        return self._with_worktree(
+            result_of(outcome, talk.assignment.program, talk.tool, runnable.action), talk, job
+        )
 
-    def _conversation(self, action: dict[str, Json], wishes: dict[str, Json]) -> Conversation:
+    def _with_worktree(self, result: Json, talk: Conversation, job: Job) -> Json:
+        """The result with the worktree, if that has changes. What comes to nothing is removed; what is done again
+        continues in it."""
+        if talk.isolated is None or talk.outcome is None or talk.outcome.kind != "done":
+            return result
+        try:
+            kept = talk.isolated.close(job.stop)
+        except ExecutionError as error:
+            return failed("agent_isolation", f"the worktree can't be read: {error.message}")
+        if kept is None:
+            talk.isolated = None
+            return result
+        if talk.record is not None:
+            talk.record["worktree"] = dict(kept)
+        schema = job.runnable.action.get("result_schema")
+        takes_it = isinstance(schema, dict) and "worktree" in schema.get("properties", {})
+        return {**result, "worktree": kept} if takes_it and isinstance(result, dict) else result
+
+    def _conversation(self, runnable: RunnableAction, wishes: dict[str, Json]) -> Conversation:
+        action = runnable.action
         parameters = action["parameters"]
         assignment = self._agents.assigned(parameters.get("agent"), wishes.get("model"))
         adapter = assignment.program.adapter
-        session = str(uuid4()) if adapter.has_sessions else None
+        session = str(uuid4()) if adapter.has_sessions and not adapter.names_sessions else None
         if action["type"] == "delegate":
-            return Conversation(assignment, brief_for(action, adapter.takes_schema), session)
+            talk = Conversation(assignment, brief_for(action, adapter.takes_schema), session)
+            if adapter.has_sessions and wishes.get("session"):
+                talk.label = wishes["session"]
+                self._join_session(talk, wishes["owner"])
+            return talk
         tool = "shell" if action["type"] == "shell" else str(parameters["tool"])
         return Conversation(
             assignment,
-            tool_brief(adapter.tool_name(tool), _tool_parameters(action)),
+            tool_brief(adapter.tool_name(tool), tool_parameters(action)),
             session,
             adapter.tool_name(tool),
         )
+
+    # -- sessions that several visits share ------------------------------------
+
+    def _join_session(self, talk: Conversation, owner: str) -> None:
+        """Continue the session of a label, or begin it. Its id is stored before the first call: a process that dies in
+        that call leaves it to the next one."""
+        row = self.store.queries.run(owner)
+        assert row is not None
+        program = talk.assignment.program.name
+        found = session_of(self.store.queries, row, talk.label or "", program)
+        if found is None:
+            self._note_session(talk, owner)
+            return
+        root = self.store.queries.run_of_key(row.root)
+        assert root is not None
+        talk.session, talk.known = found, True
+        talk.spent = spent_by(self.store.queries, root, found).get("usd", 0.0)
+
+    def _note_session(self, talk: Conversation, owner: str | None) -> None:
+        """Store the session of a label in the run whose step has the label."""
+        if talk.label is None or talk.session is None or owner is None:
+            return
+        data = {"label": talk.label, "session": talk.session, "program": talk.assignment.program.name}
+
+        def job(work: Work) -> Reply:
+            work.unit.note(work.unit.find(owner), "session", data)
+            return {}
+
+        self._work(job, ACTOR)
+
+    def _begin_again(self, runnable: RunnableAction, talk: Conversation, wishes: dict[str, Json]) -> None:
+        adapter = talk.assignment.program.adapter
+        talk.session = None if adapter.names_sessions else str(uuid4())
+        talk.known, talk.calls, talk.spent = False, 0, 0.0
+        talk.prompt = brief_for(runnable.action, adapter.takes_schema)
+        self._note_session(talk, wishes.get("owner"))
+        if self.calls is not None:
+            self.calls.call_refused(runnable, "the agent has forgotten the session; a new one begins")
+
+    def _turn(self, session: str | None) -> AbstractContextManager[Any]:
+        """One call at a time in a session: two at once would share one transcript."""
+        with self._lock:
+            return self._turns.setdefault(session, Lock()) if session else nullcontext()
+
+    def _worktree(self, job: Job) -> Isolated:
+        folder = self.store.path.parent / "worktrees"
+        return worktree_for(self._folder, folder, job.runnable.run, job.runnable.visit, job.stop)
 
     def _call(self, job: Job, talk: Conversation, log: CallLog, wanted: list[str] | None) -> Outcome:
         runnable, program = job.runnable, talk.assignment.program
@@ -189,7 +279,7 @@ class AgentService(ServingService):
             tools=tools,
             granted=granted,
             session=talk.session,
-            resumes=talk.calls > 1,
+            resumes=talk.session is not None and (talk.calls > 1 or talk.known),
             usd=left.get("usd"),
             trusts_project=program.trusts_project,
         )
@@ -201,7 +291,7 @@ class AgentService(ServingService):
         return run_call(
             program,
             call,
-            folder=self._folder,
+            folder=self._folder if talk.isolated is None else talk.isolated.path,
             seconds=min(
                 _seconds(runnable) or program.seconds, max(left.get("seconds", program.seconds), 1.0)
             ),
@@ -212,16 +302,21 @@ class AgentService(ServingService):
         )
 
     def _wishes(self, runnable: RunnableAction) -> dict[str, Json]:
-        """The model and the tools that the step asks for, or else the nearest foreach around it."""
+        """The model, the tools and the session that the step asks for, or else the nearest foreach around it. `owner`
+        is the run that the session belongs to."""
         parameters = runnable.action["parameters"]
-        found = {name: parameters[name] for name in ("model", "tools") if name in parameters}
+        found = {name: parameters[name] for name in ("model", "tools", "session") if name in parameters}
+        if "session" in found:
+            found["owner"] = runnable.run
 
         def job(work: Work) -> Reply:
             for run, visit in levels_of(work, work.unit.find(runnable.run), runnable.visit):
                 pending = run.now.pending.get(visit)
                 effect = run.machine.steps.get(pending.state) if pending is not None else None
                 if isinstance(effect, Spawn):
-                    asked = {"model": effect.model, "tools": effect.tools}
+                    asked = {"model": effect.model, "tools": effect.tools, "session": effect.session}
+                    if effect.session is not None and "session" not in found:
+                        found["owner"] = run.row.id
                     found.update(
                         {name: one for name, one in asked.items() if one is not None and name not in found}
                     )
@@ -332,95 +427,3 @@ def _seconds(runnable: RunnableAction) -> float | None:
     if runnable.is_brief or timeout is None or timeout == _TIMEOUTS[str(runnable.action["type"])]:
         return None
     return float(timeout)
-
-
-def _tool_parameters(action: dict[str, Json]) -> dict[str, Json]:
-    parameters = action["parameters"]
-    return (
-        {"command": parameters["command"]}
-        if action["type"] == "shell"
-        else dict(parameters.get("parameters") or {})
-    )
-
-
-# The result of a call, as it is submitted.
-
-
-def _result_of(outcome: Outcome, talk: Conversation, action: dict[str, Json]) -> Json:
-    program = talk.assignment.program
-    if outcome.kind in ("done", "misfit") and outcome.denied and program.denied == "fail":
-        names = ", ".join(outcome.denied)
-        hint = f'Allow them in the operator\'s file, or set `denied = "warn"` for `{program.name}`.'
-        return _error("agent_denied", f"the agent was not allowed to use {names}.", hint)
-    if talk.tool is not None and outcome.kind in ("done", "misfit"):
-        return _tool_result(outcome, talk.tool, action)
-    if outcome.kind == "misfit":
-        return _misfit(outcome.value, action.get("result_schema"))
-    if outcome.kind != "done":
-        code = "timeout" if outcome.kind == "timeout" else f"agent_{outcome.kind}"
-        return _error(code, outcome.message)
-    schema = action.get("result_schema")
-    if schema is not None and expects_text(schema):
-        return {"response": outcome.value}
-    return _parsed(outcome.value) if schema is None else outcome.value
-
-
-def _error(code: str, message: str, hint: str = "") -> Json:
-    return {"error": {"code": code, "message": message, **({"hint": hint} if hint else {})}}
-
-
-def _parsed(value: Json) -> Json:
-    """Text that is a JSON object or list is that value."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def _misfit(said: Json, schema: Json) -> Json:
-    """Prose instead of a result, in a form that the schema refuses: prose must not count even where text would."""
-    text = str(said or "")[:4000]
-    for candidate in (text, {"prose": text}, {}):
-        try:
-            if schema is not None and problems(candidate, schema):
-                return candidate
-        except UnusableSchemaError:
-            break
-    return _error("agent_no_result", f"the agent returned no result: {text[:500]}")
-
-
-def _tool_result(outcome: Outcome, tool: str, action: dict[str, Json]) -> Json:
-    """The result of the tool itself, never the agent's description of it."""
-    wanted = _tool_parameters(action)
-    is_shell = action["type"] == "shell"
-    calls = [one for one in outcome.tool_calls if one.name == tool]
-    exact = [one for one in calls if _same(one.parameters, wanted, is_shell) and one.result is not None]
-    if not exact:
-        why = (
-            "called `{}`, but not with these parameters or without a result" if calls else "did not call `{}`"
-        )
-        return _error("agent_no_call", f"the agent {why.format(tool)}")
-    text = _text_of(exact[0])
-    if is_shell:
-        failed = _EXIT_CODE.match(text) if exact[0].is_error else None
-        code = int(failed[1]) if failed else 1 if exact[0].is_error else 0
-        text = "" if text == _NO_OUTPUT else text
-        return {"stdout": text[failed.end() :] if failed else text, "stderr": "", "exit_code": code}
-    if exact[0].is_error:
-        return _error("tool_error", f"`{tool}` failed: {text[:1000]}")
-    return _parsed(text)
-
-
-def _same(given: Any, wanted: dict[str, Json], is_shell: bool) -> bool:
-    # An agent's tool for commands has additional arguments: a description and a timeout.
-    return given.get("command") == wanted["command"] if is_shell else dict(given) == wanted
-
-
-def _text_of(call: ToolCall) -> str:
-    content = call.result
-    if isinstance(content, list):
-        parts = [one.get("text") for one in content if isinstance(one, dict)]
-        return "\n".join(one for one in parts if isinstance(one, str))
-    return content if isinstance(content, str) else json.dumps(content)
