@@ -386,3 +386,131 @@ def test_a_store_of_the_previous_version_gets_the_index_and_keeps_its_runs(file_
         "EXPLAIN QUERY PLAN SELECT data FROM history INDEXED BY history_journal WHERE run = 1 AND kind = 'journal'"
     )
     assert "history_journal" in str(plan.fetchall())
+
+
+REPORTING = steps(
+    "{id: audit, type: delegate, agent: '@auditor', instructions: Audit., result: report, output_to: report}",
+    "{id: done, type: prompt, prompt_type: confirm, message: ok?, output_to: sure}",
+    "{id: end, type: return, needs_state: [report], value: '{{ state.report }}'}",
+)
+FRAMED = """\
+The agent has finished. Its answer follows.
+
+  STATUS: success
+  SUMMARY: Two files were read.
+  DECISIONS:
+  - Question: Which database?
+    Chosen: SQLite
+    Reasoning: As logged.
+  - Question: Rename it?
+    Chosen: No
+  ISSUES:
+  - Description: The key is in the repository
+    RequiresHuman: yes
+
+agentId: a1b2
+<usage>total_tokens: 10</usage>
+"""
+
+
+def test_what_was_logged_for_a_step_becomes_a_part_of_its_report_once(box: Box) -> None:
+    run = started(box, REPORTING)
+    log(box, decision(run, "audit"), "toolu_1")
+    log(box, Logged(run, "audit", "milestone", {"message": "Half", "progress": 50}))
+    solved = log(box, issue(run, "audit", "Two spaces"))["entry"]
+    log(box, Resolved(run, solved, "One is enough."))
+    log(box, issue(run, "audit", "Who pays?"))
+    reply = box.service.submit(run, "audit", FRAMED, actor="toolu_2")
+    assert step_ids(reply) == ["done"]
+    again = box.service.submit(run, "audit", FRAMED)
+    assert again["repeated"] is True
+    with pytest.raises(RefusedError, match="already been answered"):
+        box.service.submit(run, "audit", FRAMED.replace("Two files", "Three files"))
+    # In a language without phases, the replies carry what is open: what was logged, and what was reported.
+    [logged, reported] = reply["blockers"]
+    assert (logged["issue_id"], logged["description"]) == (f"{run}:6", "Who pays?")
+    assert (reported["issue_id"], reported["description"]) == (f"{run}:7.4", "The key is in the repository")
+    report = box.service.state(run, ["report"])["state"]["report"]
+    assert [one["chosen"] for one in report["decisions"]] == ["SQLite", "No"]
+    assert report["milestones"] == [{"message": "Half", "progress": 50}]
+    assert [(one["description"], one.get("resolution")) for one in report["issues"]] == [
+        ("The key is in the repository", None),
+        ("Two spaces", "One is enough."),
+        ("Who pays?", None),
+    ]
+    # The journal has each thing once, whichever way it came.
+    found = context(box, run)
+    assert [(one["chosen"], one["actor"]) for one in found["decisions"]] == [
+        ("SQLite", "toolu_1"),
+        ("No", "toolu_2"),
+    ]
+    assert [one["entry"] for one in found["blockers"]] == [f"{run}:6", f"{run}:7.4"]
+    assert [one["resolution"] for one in found["issues"]] == ["One is enough."]
+    [task] = found["tasks"]
+    assert (task["status"], task["outcome"], task["agent"]) == ("success", "Two files were read.", "auditor")
+    for one in found["blockers"]:
+        log(box, Resolved(run, one["entry"], "The person: later."))
+    assert "blockers" not in box.service.status(run)
+    box.restart()
+    ended = box.service.submit(run, "done", {"confirmed": True})
+    assert len(ended["result"]["issues"]) == 3
+    assert {one["resolution"] for one in context(box, run)["issues"]} == {
+        "The person: later.",
+        "One is enough.",
+    }
+    # The event has the report, not the text; the state refers to it.
+    event = next(one for one in box.service.history(run)["events"] if one["event"] == "submitted")
+    assert event["result"] == event["written"]["report"]
+    assert "answer" not in event
+
+
+def test_an_answer_that_is_no_report_is_refused_and_an_error_stays_one(box: Box) -> None:
+    run = started(box, REPORTING)
+    log(box, decision(run, "audit"))
+    with pytest.raises(RefusedError, match="STATUS"):
+        box.service.submit(run, "audit", "I am done.")
+    assert context(box, run)["decisions"]
+    assert box.service.submit(run, "audit", {"error": "no access"})["status"] == "failed"
+
+
+def test_more_than_a_result_may_hold_stays_in_the_journal(file_box: Box) -> None:
+    file_box.limited(result_bytes=6_000)
+    run = started(file_box, REPORTING)
+    for number in range(6):
+        log(file_box, decision(run, "audit", chosen=f"{number}", reasoning="x" * 2_000))
+    log(file_box, issue(run, "audit", "Who pays?"))
+    report = {"status": "success", "summary": "s"}
+    reply = file_box.service.submit(run, "audit", report)
+    assert [one["description"] for one in reply["blockers"]] == ["Who pays?"]
+    kept = file_box.service.state(run, ["report"])["state"]["report"]
+    assert ([one["description"] for one in kept["issues"]], len(kept["decisions"])) == (["Who pays?"], 2)
+    assert len(context(file_box, run, "decisions")["decisions"]) == 6
+    assert file_box.service.submit(run, "audit", report)["repeated"] is True
+
+
+def test_what_was_logged_before_a_run_continues_as_new_is_still_in_its_report(temporal_box: Any) -> None:
+    temporal_box.compile(REPORTING)
+    service = temporal_box.another(renew_after=12)
+    run = service.start("w")["workflow_id"]
+    for number in range(6):
+        service.log(Logged(run, "audit", "milestone", {"message": f"m{number}"}))
+    service.log(issue(run, "audit"))
+    seed, _ = service._run(service._calls.whole(run))
+    assert seed.noted == 7
+    reply = service.submit(run, "audit", {"status": "success", "summary": "s"})
+    assert [one["description"] for one in reply["blockers"]] == ["No licence"]
+    report = service.state(run, ["report"])["state"]["report"]
+    assert [one["message"] for one in report["milestones"]] == [f"m{number}" for number in range(6)]
+    assert len(page_of(service.journal(run), ["milestones"], Filter(), 0, 50)["milestones"]) == 6
+    part = service._run(service._calls.rpc.query(run, "history", [0, 1], dict))
+    assert part["previous"] is not None, "it did not continue as new"
+
+
+def test_files_outside_the_areas_of_a_task_are_named(box: Box) -> None:
+    run = started(box)
+    log(box, StartedTask(run, "Edit", areas=["src/**", "!src/secret"]))
+    files = {"files_changed": ["src/a.py", "src/secret/key", "docs/b.md"]}
+    done = log(box, CompletedTask(run, "t1", "success", "", files))
+    assert done["outside_scope"] == ["src/secret/key", "docs/b.md"]
+    log(box, StartedTask(run, "Think", areas=["the whole design"]))
+    assert log(box, CompletedTask(run, "t2", "success", "", files))["outside_scope"] == []

@@ -397,7 +397,11 @@ class Ask(Effect):
 
     def read(self, pending: Pending, result: Json) -> tuple[Json, list[str]]:
         """A submitted result in the form of its type, and why it can't be read."""
-        return results.read(result, self.schema(pending)) if self.result is Report else (result, [])
+        if self.result is not Report:
+            return result, []
+        report, unreadable = results.read(result, self.schema(pending))
+        # The same object if it was read before: the history then has it once, and the state refers to it.
+        return (result if report == result else report), unreadable
 
     def _accepted_schema(self, run: Run, pending: Pending) -> Json:
         schema = self.schema(pending)

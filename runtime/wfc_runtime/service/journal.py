@@ -175,15 +175,18 @@ class Book:
             return
         step = step_of(visit)
         for name, own in phases_of(self.subject.machine).items():
-            if step == own.get("stop") and "choice" in result:
+            if step == own.get("stop") and "selected" in result:
                 for entry in [one for one in self.blockers() if one.phase == name]:
-                    self._resolve(entry, f"The person chose: {result['choice']}")
+                    self._resolve(entry, f"The person chose: {result['selected']}")
         if not self.takes_report(visit):
             return
         by, agent, phase = self.whose(visit)
         logged = [one for one in self.entries if one.task == visit]
         for number, (kind, content) in enumerate(parts_of(result), 1):
-            if not any(one.kind == kind and is_same(kind, one.content, content) for one in logged):
+            known = [one for one in logged if one.kind == kind and is_same(kind, one.content, content)]
+            if known and kind == "issue" and content.get("resolution") and not known[0].is_resolved:
+                self._resolve(known[0], str(content["resolution"]))
+            elif not known:
                 id = f"{self._entry_id(event)}.{number}"
                 actor = event.get("actor")
                 self._add(Entry(id, event["seq"], event["at"], kind, content, visit, phase, agent, by, actor))

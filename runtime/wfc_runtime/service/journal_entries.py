@@ -12,6 +12,7 @@ from typing import ClassVar
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
 from wfc_runtime.machine.values import NotPlainError, check_plain
+from wfc_runtime.scopes import covers, path_patterns
 from wfc_runtime.service.ids import check_run_id, check_step_id
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.journal import (
@@ -416,7 +417,8 @@ class CompletedTask(Draft):
             return list(self.changes.get("changed", ())), list(self.changes.get("outside_scope", ()))
         said = self.metadata.get("files_changed", self.metadata.get("files"))
         files = [str(one)[:MOST_MESSAGE] for one in said][:_MOST_FILES] if isinstance(said, list) else []
-        return files, []
+        patterns = path_patterns(task.areas)
+        return files, [] if patterns is None else [one for one in files if not covers(patterns, one)]
 
 
 _MOST_FILES = 2_000

@@ -9,13 +9,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wfc_runtime import contract
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import Json, Report
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.machine.values import size_of
+from wfc_runtime.machine.values import Limits, NotPlainError, check_plain, size_of
 from wfc_runtime.service.answers import RunInMemory
 from wfc_runtime.service.history import timestamp
 from wfc_runtime.store import HistoryRow
@@ -61,8 +60,7 @@ def phases_of(machine: AnyMachine) -> Mapping[str, Mapping[str, Json]]:
 
 def takes_report(machine: AnyMachine, state: str) -> bool:
     effect = machine.steps.get(state)
-    report = getattr(contract, "Report", None)
-    return report is not None and isinstance(effect, Ask) and effect.result is report
+    return isinstance(effect, Ask) and effect.result is Report
 
 
 def step_of(visit: str) -> str:
@@ -77,6 +75,13 @@ _REPORTED = {
     "milestone": ("message", "progress"),
     "issue": ("description", "type", "requires_human", "resolution"),
 }
+_REQUIRED: dict[str, dict[str, Json]] = {
+    "decision": {"reasoning": ""},
+    "milestone": {},
+    "issue": {"requires_human": False},
+}
+"""What an entry in a report must have, though it may be left out when it is logged."""
+_SLACK = 256
 
 
 def parts_of(report: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -108,18 +113,22 @@ def with_logged(report: Json, logged: Iterable[Mapping[str, Json]], most_bytes: 
     if not entries or not isinstance(report, dict) or "status" not in report:
         return report
     merged = {section: list(items_of(report.get(section))) for section in _SECTIONS.values()}
-    room, changed = most_bytes - size_of(report), False
+    room, changed = most_bytes - size_of(report) - _SLACK, False
     for kind, content in sorted(
         entries, key=lambda one: not (one[0] == "issue" and one[1].get("requires_human"))
     ):
-        said = {name: content[name] for name in _REPORTED[kind] if name in content}
+        said = {
+            **_REQUIRED[kind],
+            **{name: content[name] for name in _REPORTED[kind] if name in content},
+        }
         section = merged[_SECTIONS[kind]]
         known = [one for one in section if isinstance(one, dict) and is_same(kind, one, said)]
         if known and not (said.get("resolution") and not known[0].get("resolution")):
             continue
-        room -= size_of(said)
-        if room < 0:
+        if size_of(said) >= room:
+            # It stays in the journal, which has it anyway.
             continue
+        room -= size_of(said) + 1
         changed = True
         if known:
             section[section.index(known[0])] = {**known[0], "resolution": said["resolution"]}
@@ -145,16 +154,22 @@ def prepared(
     visit: str,
     answer: Json,
     logged: Callable[[], Iterable[Mapping[str, Json]]],
-    most_bytes: int,
+    limits: Limits,
 ) -> Json:
     """The result to submit for a visit: the answer itself or, for a step that takes a report, the report with what was
-    logged for the visit."""
+    logged for the visit. The machine says what is wrong with an answer that is not a report."""
     pending = subject.now.pending.get(visit)
-    if pending is None or not takes_report(subject.machine, pending.state):
+    effect = subject.machine.steps.get(pending.state) if pending is not None else None
+    if pending is None or not isinstance(effect, Ask) or effect.result is not Report:
         return answer
-    if isinstance(answer, dict) and ("error" in answer or answer.get("timed_out") is True):
+    try:
+        check_plain(answer, limits.result_bytes, limits.nesting)
+    except NotPlainError:
         return answer
-    return with_logged(answer, logged(), most_bytes)
+    if isinstance(answer, dict) and answer.get("timed_out") is True:
+        return answer
+    report, unreadable = effect.read(pending, answer)
+    return answer if unreadable else with_logged(report, logged(), limits.result_bytes)
 
 
 # Blockers, as the replies of a run show them.
@@ -183,14 +198,16 @@ def with_reported_blockers(subject: Subject, state: str, report: Json, seq: int)
         return now
     if now.status != "running" or not isinstance(report, dict):
         return now
-    opened = {}
+    opened, closed = dict[str, str](), list[str]()
     for number, (kind, content) in enumerate(parts_of(report), 1):
-        text = shown_blocker(str(content.get("description", "")))
-        is_open = kind == "issue" and content.get("requires_human") and not content.get("resolution")
+        text = now.mask.value(shown_blocker(str(content.get("description", ""))))
         # One that was logged before is there already.
-        if is_open and text not in now.blockers.values():
-            opened[f"{subject.id}:{seq}.{number}"] = now.mask.message(text)
-    return with_blockers(now, opened)
+        known = [id for id, one in now.blockers.items() if kind == "issue" and one == text]
+        if kind == "issue" and content.get("resolution"):
+            closed += known
+        elif kind == "issue" and content.get("requires_human") and not known:
+            opened[f"{subject.id}:{seq}.{number}"] = text
+    return with_blockers(now, opened, closed)
 
 
 def stored(data: Mapping[str, Json]) -> dict[str, Json]:

@@ -202,7 +202,7 @@ class Work:
             return logged_for(loaded.row.id, self.queries.journal(loaded.row.key), visit)
 
         subject = subject_of(loaded, self.at)
-        return prepared(subject, visit, answer, logged, self._limits.result_bytes)
+        return prepared(subject, visit, answer, logged, self._limits)
 
     def log(self, loaded: LoadedRun, draft: Draft) -> Reply:
         """Enter something into the journal of a run."""

@@ -321,9 +321,7 @@ class Host:
             outcomes += [due] if due is not None else []
         check_shown(self, step_id, answer.shown)
         subject, event_id = subject_of(self, at), self.next_event_id
-        given = prepared(
-            subject, step_id, answer.result, lambda: self._logged.get(step_id, ()), self.limits.result_bytes
-        )
+        given = prepared(subject, step_id, answer.result, lambda: self._logged.get(step_id, ()), self.limits)
         more = shown_digest(self, step_id)
         if given is not answer.result:
             more["answer"] = answer_digest(event_id, answer.result)
