@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from wfc_runtime.agents.base import Adapter
 from wfc_runtime.agents.claude import Claude
+from wfc_runtime.agents.codex import Codex
 from wfc_runtime.agents.command import Command
+from wfc_runtime.agents.gemini import Gemini
+from wfc_runtime.agents.opencode import OpenCode
 
-ADAPTERS: dict[str, Adapter] = {one.name: one for one in (Claude(), Command())}
+ADAPTERS: dict[str, Adapter] = {one.name: one for one in (Claude(), Codex(), Gemini(), OpenCode(), Command())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -50,6 +51,8 @@ class Call:
     """Whether the session exists, and the prompt continues it."""
     usd: float | None = None
     """The most that it may spend."""
+    spent: float = 0.0
+    """The cost of the session before this call."""
     trusts_project: bool = False
     """Whether settings, hooks and servers of the project's folder apply."""
 
@@ -99,6 +102,9 @@ class Adapter(Protocol):
     names_sessions: bool
     """Whether the program chooses the id of a session itself."""
 
+    def unenforced(self, tools: tuple[str, ...]) -> str:
+        """Why the program can't be limited to these tools; empty if it can."""
+
     def arguments(self, call: Call) -> list[str]:
         """The arguments after the program. The prompt goes to standard input."""
 
@@ -130,6 +136,66 @@ def crash(errors: str, code: int, said: str = "", **more: Any) -> Outcome:
     return Outcome(
         "crash", message=f"the agent ended with exit code {code}{': ' if words else ''}{words}", **more
     )
+
+
+_SIGNS: dict[Kind, re.Pattern[str]] = {
+    "login": re.compile(r"not logged in|/login|api key|oauth token|authenticat|unauthorized|\b401\b", re.I),
+    "quota": re.compile(r"(usage|rate|session|weekly) limit|quota|credit balance|\b429\b", re.I),
+    "network": re.compile(
+        r"connection|network|stream disconnected|ECONNREFUSED|ENOTFOUND|\b(503|529)\b", re.I
+    ),
+}
+
+
+def outage_of(said: str) -> Kind | None:
+    """The kind of outage that the words of a program mean, if any."""
+    return next((kind for kind, sign in _SIGNS.items() if sign.search(said)), None)
+
+
+_UNKNOWN = re.compile(
+    r"not found|no (rollout|conversation|saved session)|unknown session|invalid session", re.I
+)
+
+
+def is_unknown_session(call: Call, errors: str) -> bool:
+    """Whether a program that ended without an event says that it does not know the session."""
+    return call.resumes and _UNKNOWN.search(errors) is not None
+
+
+def answer(call: Call, text: str, about: dict[str, Any]) -> Outcome:
+    """The outcome of a call that ended well, for a program that is told the schema in the prompt."""
+    if not text.strip():
+        return Outcome("misfit", "", "the agent returned nothing", **about)
+    if call.schema is None:
+        return Outcome("done", text.strip(), **about)
+    found = last_json(text.strip())
+    if found is NOTHING:
+        return Outcome("misfit", text, "the agent returned text instead of JSON", **about)
+    return Outcome("done", found, **about)
+
+
+_FENCE = re.compile(r"^```[A-Za-z0-9]*[ \t]*\n(.*?)\n```[ \t]*$", re.M | re.S)
+NOTHING = object()
+
+
+def last_json(text: str) -> Json:
+    """The JSON value that a text is or, if it is more than that, the one in its last fenced block."""
+    fenced = _FENCE.findall(text)
+    for candidate in (text, *fenced[-1:]):
+        try:
+            return json.loads(candidate, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            continue
+    return NOTHING
+
+
+def _refuse(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def shortened(value: Any) -> str:
+    """Some words of a value on one line, for progress messages."""
+    return " ".join(str(value or "").split())[:80]
 
 
 def number(value: Any) -> float | None:

@@ -12,7 +12,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from wfc_runtime.agents.base import Adapter, Call, Kind, Outcome, ToolCall, crash, json_objects, number
+from wfc_runtime.agents.base import (
+    Adapter,
+    Call,
+    Kind,
+    Outcome,
+    ToolCall,
+    crash,
+    is_unknown_session,
+    json_objects,
+    number,
+    outage_of,
+)
 from wfc_runtime.contract import Json
 
 _TOOLS = {
@@ -21,10 +32,7 @@ _TOOLS = {
     "shell": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
-_GONE = "No conversation found"
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_LOGIN = ("not logged in", "/login", "invalid api key", "oauth token", "authentication")
-_QUOTA = ("usage limit", "rate limit", "credit balance", "session limit", "weekly limit")
 
 
 class Claude(Adapter):
@@ -37,6 +45,9 @@ class Claude(Adapter):
     takes_schema = True
     has_sessions = True
     names_sessions = False
+
+    def unenforced(self, tools: tuple[str, ...]) -> str:
+        return ""
 
     # -- starting --------------------------------------------------------------
 
@@ -81,7 +92,7 @@ class Claude(Adapter):
             "tool_calls": tuple(_tool_calls(messages)),
         }
         end = next((one for one in reversed(messages) if one.get("type") == "result"), None)
-        if end is None and call.resumes and _GONE in errors:
+        if end is None and is_unknown_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         if end is None:
             return crash(errors, code, tokens=_spoken_tokens(messages), **about)
@@ -184,10 +195,10 @@ def _failure(end: dict[str, Any], code: int, said: str) -> tuple[Kind, str] | No
     if subtype == "error_max_structured_output_retries":
         return "misfit", "the agent found no result that fits"
     if reason == "api_error" or (subtype == "success" and end.get("is_error") is True):
-        status, words = end.get("api_error_status"), said.lower()
-        if status in (401, 403) or any(one in words for one in _LOGIN):
+        status, kind = end.get("api_error_status"), outage_of(said)
+        if status in (401, 403) or kind == "login":
             return "login", said
-        if status == 429 or any(one in words for one in _QUOTA):
+        if status == 429 or kind == "quota":
             return "quota", said
         if not (isinstance(status, int) and 400 <= status < 500):
             return "network", said

@@ -143,6 +143,9 @@ class AgentService(ServingService):
                 self._conversations[key] = talk
         except AgentSettingsError as error:
             return failed(error.code, str(error))
+        why_not = self._unlimited(talk, wishes.get("tools"))
+        if why_not:
+            return failed("agent_tools", why_not, "Change `tools` of the step or of the operator's file.")
         try:
             if talk.isolated is None and runnable.action["parameters"].get("isolation"):
                 talk.isolated = self._worktree(job)
@@ -257,6 +260,11 @@ class AgentService(ServingService):
         with self._lock:
             return self._turns.setdefault(session, Lock()) if session else nullcontext()
 
+    def _unlimited(self, talk: Conversation, wanted: list[str] | None) -> str:
+        """Why the agent would get more tools than the step or the operator allows; empty if it does not."""
+        tools, _ = talk.assignment.program.tools_for(wanted)
+        return "" if tools is None else talk.assignment.program.adapter.unenforced(tools)
+
     def _worktree(self, job: Job) -> Isolated:
         folder = self.store.path.parent / "worktrees"
         return worktree_for(self._folder, folder, job.runnable.run, job.runnable.visit, job.stop)
@@ -281,6 +289,7 @@ class AgentService(ServingService):
             session=talk.session,
             resumes=talk.session is not None and (talk.calls > 1 or talk.known),
             usd=left.get("usd"),
+            spent=talk.spent,
             trusts_project=program.trusts_project,
         )
 
