@@ -162,3 +162,15 @@ def test_open_runs_are_listed_with_their_inputs_age_and_whom_they_wait_for(agent
     assert agent.call("list_runs", limit=1)["runs"][0]["inputs"] == {"token": "***"}
     each(agent, ["a"])
     assert agent.call("list_runs", limit=1)["runs"][0]["waits_for"] == ["children"]
+
+
+def test_a_client_reports_what_the_work_cost(agent: Agent) -> None:
+    text = (
+        'name: costly\nversion: "1.0.0"\nbudget: {usd: 1}\nsteps:\n'
+        "  - {id: a, type: delegate, instructions: Do it.}\n  - {id: b, type: delegate, instructions: Do it.}\n"
+    )
+    run = agent.call("execute_inline_workflow", yaml=text)["workflow_id"]
+    given = {"workflow_id": run, "step_id": "a", "result": {"response": "done"}}
+    reply = agent.call("submit_result", {**given, "usage": {"usd": 1.5, "tokens": 9}})
+    assert reply["action"]["step_id"] == "budget@gate"
+    assert "1.50 of 1.00 USD" in reply["action"]["parameters"]["message"]

@@ -167,12 +167,3 @@ tasks:
     events = service.history(reply["workflow_id"])["events"]
     assert [event["event"] for event in events] == ["started", *["child_ended"] * 3]
     assert "children" not in events[0]
-
-
-def test_a_workflow_with_a_budget_is_refused_because_nothing_would_enforce_it(
-    temporal_box: TemporalBox,
-) -> None:
-    text = steps("{id: a, type: delegate, instructions: x, budget: {usd: 1}}")
-    service = temporal_box.compile(text).service
-    with pytest.raises(RefusedError, match="has a budget, which Temporal does not enforce"):
-        service.start("w")

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from wfc_runtime import results
-from wfc_runtime.contract import ConfirmAnswer, Json
-from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.contract import HUMAN_KINDS, ConfirmAnswer, Json
+from wfc_runtime.errors import RefusedError, RequestError, StepError
 from wfc_runtime.machine.effects import Ask, Effect, unfit
 from wfc_runtime.machine.events import BudgetSet, Spent
-from wfc_runtime.machine.snapshot import GATE, Failure, Pending
+from wfc_runtime.machine.snapshot import GATE, Failure, Pending, Snapshot
 from wfc_runtime.machine.values import NotPlainError, plain_text
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.chart import AnyMachine
     from wfc_runtime.machine.run import Run
 
 GATE_VISIT = "budget@gate"
@@ -38,6 +39,67 @@ class Account(TypedDict):
 
 def account_of(label: str, limit: Mapping[str, float], since: float) -> Account:
     return {"label": label, "limit": dict(limit), "given": dict(limit), "spent": {}, "since": since}
+
+
+ROOT = ""
+"""The key of the root run's own account."""
+
+
+def own_accounts(
+    machine: AnyMachine, now: Snapshot, visit: str, *, run: str, label: str | None, created: float, at: float
+) -> dict[str, Account]:
+    """The accounts that a visit of one run belongs to: that of its step and that of its workflow. `label` is the
+    workflow; None for a task, which has no budget of its own. `run` is empty for the root run."""
+    found: dict[str, Account] = {}
+    pending = now.pending.get(visit)
+    effect = machine.steps.get(pending.state) if pending is not None else None
+    budget = getattr(effect, "budget", None)
+    if pending is not None and budget:
+        found[f"{run}/{visit}"] = account_of(f"step `{visit}`", budget, pending.since or at)
+    is_set = run == ROOT and bool(now.budget)
+    if label is not None and (machine.budget or is_set):
+        found[run] = account_of(f"`{label}`", machine.budget, created)
+    return found
+
+
+def usage_of(
+    machine: AnyMachine, now: Snapshot, visit: str, result: Json, reported: Mapping[str, Any]
+) -> dict[str, float]:
+    """The cost of a submitted result: one step, and the money and tokens that were reported with it or in it."""
+    pending = now.pending.get(visit)
+    effect = machine.steps.get(pending.state) if pending is not None else None
+    if not isinstance(effect, Ask) or effect.kind in HUMAN_KINDS or effect.wait_seconds is not None:
+        return {}
+    inside = {"tokens": result.get("tokens_used")} if isinstance(result, dict) and not reported else {}
+    found = {kind: amount({**inside, **reported}.get(kind)) for kind in ("usd", "tokens")}
+    return {"steps": 1, **{kind: value for kind, value in found.items() if value}}
+
+
+def amount(value: Any) -> float:
+    """A reported number as it counts; 0 for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 1e12 else 0
+
+
+def checked_usage(usage: Any) -> dict[str, float]:
+    """The usage that a caller reports with a result. Raises `RequestError` if it is something else."""
+    if usage is None:
+        return {}
+    is_fine = isinstance(usage, dict) and all(
+        kind in ("usd", "tokens")
+        and isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and 0 <= value < 1e12
+        for kind, value in usage.items()
+    )
+    if not is_fine:
+        raise RequestError("invalid_usage", "`usage` takes {usd, tokens}, each a number of 0 or more")
+    return dict(usage)
+
+
+def is_used_up(now: Snapshot) -> bool:
+    """Whether a person is being asked about a used-up budget."""
+    return any(one.state == GATE for one in now.pending.values())
 
 
 def used(account: Account, kind: str, at: float) -> float:
@@ -71,7 +133,7 @@ def set_budget(run: Run, event: BudgetSet) -> None:
 
 def ask_if_used_up(run: Run) -> None:
     """Add the question for the first budget that is used up, unless one is being asked."""
-    if not run.snapshot.budget or any(one.state == GATE for one in run.snapshot.pending.values()):
+    if not run.snapshot.budget or is_used_up(run.snapshot):
         return
     for key, account in run.snapshot.budget.items():
         kinds = [kind for kind, most in account["limit"].items() if used(account, kind, run.event.at) >= most]

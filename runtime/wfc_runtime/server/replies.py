@@ -221,17 +221,17 @@ def check_format(response_format: str) -> None:
 # Results in the forms in which models send them.
 
 
-def submit_text(call: Call, run: str, step_id: str, text: str, read: Json) -> Reply:
+def submit_text(call: Call, run: str, step_id: str, text: str, read: Json, usage: Json = None) -> Reply:
     """Submit JSON that was sent as text: parsed if the step expects an object or a list, else as the text itself."""
     service = call.context.service
     meant = read if _takes_no_text(service.next_step(run), step_id) else text
     try:
-        return service.submit(run, step_id, meant, actor=call.actor)
+        return service.submit(run, step_id, meant, actor=call.actor, usage=usage)
     except RefusedError as refused:
         # The same text was sent again after the step had been answered: its schema is no longer there to decide.
         if refused.code != "answered" or meant is read:
             raise
-        return service.submit(run, step_id, read, actor=call.actor)
+        return service.submit(run, step_id, read, actor=call.actor, usage=usage)
 
 
 def _takes_no_text(reply: Reply, step_id: str) -> bool:

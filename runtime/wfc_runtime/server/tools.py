@@ -67,6 +67,7 @@ ARGUMENTS = {
     "workflow_id": "The run's id, from a reply.",
     "step_id": "The step_id of the action, or of the error for a retry, exactly as in the reply.",
     "result": 'A value as described by result_schema; {"error": "<reason>"} if the step can\'t be done.',
+    "usage": "What the work cost: {usd, tokens}, if known.",
     "query": "Words that must occur in the name or the description.",
     "status": "open (default), completed, failed, cancelled or all.",
     "reason": "The reason, for the history.",

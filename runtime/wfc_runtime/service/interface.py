@@ -40,10 +40,18 @@ class Service(Protocol):
         """Start a run of a module that need not be in the folder: it is stored with the run."""
 
     def submit(
-        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+        self,
+        run: str,
+        step_id: str,
+        result: Json,
+        *,
+        actor: str | None = None,
+        shown: str | None = None,
+        usage: Json = None,
     ) -> Reply:
         """Answer a pending visit. The same answer again changes nothing and gets the reply of now. `shown`: the digest
-        of the action as it was displayed; the answer is refused if the run now asks something else."""
+        of the action as it was displayed; the answer is refused if the run now asks something else. `usage`: what the
+        work cost, as {usd, tokens}; it counts towards budgets."""
 
     def next_step(self, run: str) -> Reply:
         """The pending action of a run: for the agent that executes a child, and when a wait is over."""

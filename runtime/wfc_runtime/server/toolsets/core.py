@@ -31,15 +31,17 @@ def start_workflow(
         raise with_call_before_start(error, workflow) from error
 
 
-def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
+def submit_result(
+    call: Call, workflow_id: str, step_id: str, result: Json, usage: dict[str, Json] | None = None
+) -> Reply:
     """Report the result of the pending action and get the next one. Sending the same result again is safe: it
     changes nothing and returns what the run waits for now. An invalid result is refused with the reason, and the step
     stays pending."""
     read = read_text(result)
     if read is not None:
-        reply = submit_text(call, workflow_id, step_id, result, read)
+        reply = submit_text(call, workflow_id, step_id, result, read, usage)
     else:
-        reply = call.context.service.submit(workflow_id, step_id, result, actor=call.actor)
+        reply = call.context.service.submit(workflow_id, step_id, result, actor=call.actor, usage=usage)
     return with_sessions(call, reply)
 
 
@@ -58,9 +60,11 @@ def get_next_step(call: Call, workflow_id: str) -> Reply:
     return get_workflow_status(call, workflow_id)
 
 
-def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
+def submit_step_result(
+    call: Call, workflow_id: str, step_id: str, result: Json, usage: dict[str, Json] | None = None
+) -> Reply:
     """Another name of submit_result."""
-    return submit_result(call, workflow_id, step_id, result)
+    return submit_result(call, workflow_id, step_id, result, usage)
 
 
 def list_workflows(call: Call, query: str = "") -> Reply:

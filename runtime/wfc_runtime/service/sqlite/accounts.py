@@ -7,12 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from wfc_runtime.contract import HUMAN_KINDS, Json
-from wfc_runtime.machine.budget import GATE_VISIT, Account, account_of, used
-from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.budget import GATE_VISIT, ROOT, Account, amount, is_used_up, own_accounts, used
 from wfc_runtime.machine.events import Spent
-from wfc_runtime.machine.snapshot import GATE
-from wfc_runtime.machine.spawn import Spawn
 
 if TYPE_CHECKING:
     from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from wfc_runtime.store import HistoryRow, Queries, RunRow
 
 _PAGE = 500
-ROOT = ""
-"""The key of the root run's own account."""
 
 
 def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account]:
@@ -30,13 +24,15 @@ def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account
     root = levels[-1][0]
     found: dict[str, Account] = {}
     for run, at in levels:
-        pending = run.now.pending.get(at)
-        effect = run.machine.steps.get(pending.state) if pending is not None else None
-        if pending is not None and isinstance(effect, (Ask, Spawn)) and effect.budget:
-            found[f"{run.row.id}/{at}"] = account_of(f"step `{at}`", effect.budget, pending.since or work.at)
-        if run.row.task is None and (run.machine.budget or (run is root and root.now.budget)):
-            key = ROOT if run is root else run.row.id
-            found[key] = account_of(f"`{run.row.workflow}`", run.machine.budget, run.row.created)
+        found |= own_accounts(
+            run.machine,
+            run.now,
+            at,
+            run=ROOT if run is root else run.row.id,
+            label=run.row.workflow if run.row.task is None else None,
+            created=run.row.created,
+            at=work.at,
+        )
     return {key: root.now.budget.get(key, account) for key, account in found.items()}
 
 
@@ -74,22 +70,6 @@ def spend(work: Work, loaded: LoadedRun, accounts: Mapping[str, Account], usage:
         work.apply(root, event)
 
 
-def usage_of(loaded: LoadedRun, visit: str, result: Json, reported: Mapping[str, Any]) -> dict[str, float]:
-    """The cost of a submitted result: one step, and the money and tokens that were reported with it or in it."""
-    pending = loaded.now.pending.get(visit)
-    effect = loaded.machine.steps.get(pending.state) if pending is not None else None
-    if not isinstance(effect, Ask) or effect.kind in HUMAN_KINDS or effect.wait_seconds is not None:
-        return {}
-    inside = {"tokens": result.get("tokens_used")} if isinstance(result, dict) and not reported else {}
-    found = {kind: _number({**inside, **reported}.get(kind)) for kind in ("usd", "tokens")}
-    return {"steps": 1, **{kind: value for kind, value in found.items() if value}}
-
-
-def _number(value: Any) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < 1e12 else 0
-
-
 def is_gated(work: Work, loaded: LoadedRun) -> bool:
     """Whether a used-up budget of the root run holds back this child."""
     if loaded.row.parent is None and loaded.parent is None:
@@ -97,7 +77,7 @@ def is_gated(work: Work, loaded: LoadedRun) -> bool:
     row = work.queries.run_of_key(loaded.row.root)
     known = work.unit.known(row.id) if row is not None else None
     if known is not None:
-        return any(one.state == GATE for one in known.now.pending.values())
+        return is_used_up(known.now)
     return row is not None and any(one.startswith(GATE_VISIT) for one in row.pending.split())
 
 
@@ -115,7 +95,7 @@ def spent_by(queries: Queries, row: RunRow, session: str | None = None) -> dict[
             if event.kind == "submitted" and "agent" in data:
                 found["steps"] = found.get("steps", 0) + 1
             for kind in ("usd", "tokens") if event.kind != "spent" else ():
-                found[kind] = found.get(kind, 0) + _number(call.get(kind))
+                found[kind] = found.get(kind, 0) + amount(call.get(kind))
     return {kind: value for kind, value in found.items() if value}
 
 

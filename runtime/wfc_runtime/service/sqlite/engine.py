@@ -14,7 +14,7 @@ from pathlib import Path
 from wfc_runtime.agents.logs import erase_logs
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
-from wfc_runtime.machine.budget import account_of
+from wfc_runtime.machine.budget import account_of, checked_usage
 from wfc_runtime.machine.events import BudgetSet, Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.values import Limits, to_text
@@ -187,10 +187,19 @@ class SqliteService(SqliteViews, Service, Archive):
         return self._work(job, actor)
 
     def submit(
-        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+        self,
+        run: str,
+        step_id: str,
+        result: Json,
+        *,
+        actor: str | None = None,
+        shown: str | None = None,
+        usage: Json = None,
     ) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        job = partial(submit, run=run, step_id=step_id, result=result, shown=shown)
+        spent = checked_usage(usage)
+        more = {"usage": spent} if spent else {}
+        job = partial(submit, run=run, step_id=step_id, result=result, shown=shown, usage=spent, more=more)
         return self._work(job, actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:

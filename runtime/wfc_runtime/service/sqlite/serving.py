@@ -82,9 +82,16 @@ class ServingService(SqliteService):
         return self._led_on(reply, super().next_step)
 
     def submit(
-        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+        self,
+        run: str,
+        step_id: str,
+        result: Json,
+        *,
+        actor: str | None = None,
+        shown: str | None = None,
+        usage: Json = None,
     ) -> Reply:
-        reply = super().submit(run, step_id, result, actor=actor, shown=shown)
+        reply = super().submit(run, step_id, result, actor=actor, shown=shown, usage=usage)
         return self._led_on(reply, super().next_step)
 
     def next_step(self, run: str) -> Reply:

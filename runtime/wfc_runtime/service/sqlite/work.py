@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
+from wfc_runtime.machine.budget import usage_of
 from wfc_runtime.machine.events import (
     Cancel,
     Child,
@@ -53,7 +54,7 @@ from wfc_runtime.service.journal_reports import (
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
 from wfc_runtime.service.retrying import Retrying, check_child, whole
-from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend, usage_of
+from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
@@ -442,7 +443,7 @@ def submit(
         check_shown(loaded, step_id, shown)
         claim = _checked_claim(work, loaded, step_id, owner) if step_id in loaded.now.pending else None
         served = owner is not None and not by_agent
-        cost = usage_of(loaded, step_id, result, usage)
+        cost = usage_of(loaded.machine, loaded.now, step_id, result, usage)
         accounts = accounts_for(work, loaded, step_id) if cost else {}
         given, event_id = work.prepared(loaded, step_id, result), loaded.next_event_id
         if given is not result:

@@ -248,7 +248,11 @@ class ChildRuns:
 
     def _seed(self, birth: _StartingChild) -> Seed:
         host, child = self._host, birth.child
+        accounts = host.accounts_of(child.visit, birth.at)
         return Seed(
+            root=(host.seed.root or host.row.id) if accounts else None,
+            accounts=accounts,
+            held=host.holds_back,
             workflow=birth.module.workflow.name,
             digest=birth.module.digest,
             inputs=birth.inputs,

@@ -16,6 +16,7 @@ from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StoreError
+from wfc_runtime.machine.budget import checked_usage
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.redaction import secrets_in
 from wfc_runtime.machine.snapshot import Snapshot
@@ -159,7 +160,6 @@ class TemporalService(TemporalArchive, Service):
     def start_module(
         self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
     ) -> Reply:
-        _require_no_budget(module)
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
         self.modules.keep(module)
         at = self._clock() if self._clock else None
@@ -247,7 +247,14 @@ class TemporalService(TemporalArchive, Service):
         return None
 
     def submit(
-        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+        self,
+        run: str,
+        step_id: str,
+        result: Json,
+        *,
+        actor: str | None = None,
+        shown: str | None = None,
+        usage: Json = None,
     ) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
         # A result that can't be stored is not sent, only the reason: the run still checks whether the step is pending.
@@ -257,6 +264,7 @@ class TemporalService(TemporalArchive, Service):
         except NotPlainError as error:
             unfit = str(error)
         answer = Answer(step_id, None if unfit else result, check_actor(actor), unfit=unfit, shown=shown)
+        answer.usage = checked_usage(usage)
         reply = self._run(self._calls.submit(run, answer))
         self._note(reply)
         return reply
@@ -308,15 +316,3 @@ class TemporalService(TemporalArchive, Service):
 
     def _note(self, reply: Reply) -> None:
         self._recent.note(reply, None, self._clock() if self._clock else time.time())
-
-
-def _require_no_budget(module: Module) -> None:
-    """Refuse a workflow with a budget: a limit that does not hold must not look as if it did."""
-    machines = [module.workflow.machine, *module.workflow.tasks.values()]
-    effects = [effect for machine in machines for effect in machine.steps.values()]
-    if any(one.budget for one in machines) or any(getattr(one, "budget", None) for one in effects):
-        raise RefusedError(
-            "budget_unsupported",
-            f"`{module.workflow.name}` has a budget, which Temporal does not enforce",
-            "Run it with --engine sqlite, or remove the budget.",
-        )

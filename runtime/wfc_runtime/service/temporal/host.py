@@ -13,6 +13,7 @@ from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.budget import ROOT, is_used_up, own_accounts, usage_of
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import unfit
 from wfc_runtime.machine.events import (
@@ -23,6 +24,7 @@ from wfc_runtime.machine.events import (
     Event,
     Outcome,
     Reopen,
+    Spent,
     Start,
     Submit,
 )
@@ -63,7 +65,7 @@ from wfc_runtime.service.journal_reports import (
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import awaited, listed_inputs
 from wfc_runtime.service.retrying import awaited_again
-from wfc_runtime.service.temporal.messages import Answer, Note, Seed
+from wfc_runtime.service.temporal.messages import Answer, Note, Seed, Spending
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
@@ -84,6 +86,8 @@ class Accepted:
     reply: Reply | None
     refusal: RefusedError | None
     outcomes: list[Outcome]
+    spending: Spending | None = None
+    """What the root run has to be told."""
 
 
 class Host:
@@ -115,6 +119,8 @@ class Host:
         """The number of events stored elsewhere: in earlier executions, or in the engine the run came from."""
         self.unborn: set[str] = set()
         """Children that needed no answer and therefore have no workflow of their own."""
+        self.held = seed.held
+        """Whether a used-up budget of the root run holds this run back."""
         self.noted = seed.noted
         """The number of journal events so far."""
         self._logged = {visit: list(found) for visit, found in seed.logged.items()}
@@ -326,6 +332,10 @@ class Host:
         if given is not answer.result:
             more["answer"] = answer_digest(event_id, answer.result)
         state = subject.now.pending[step_id].state if step_id in subject.now.pending else ""
+        cost = usage_of(self.machine, self.now, step_id, answer.result, answer.usage)
+        accounts = self.accounts_of(step_id, at) if cost else {}
+        if answer.usage:
+            more["usage"] = answer.usage
         event = Submit(at=at, id=event_id, visit=step_id, result=given)
         seq = self.row.version + 1
         outcome = self.apply(event, step_id, more, answer.actor)
@@ -336,13 +346,46 @@ class Host:
         if answer.unfit:
             raise unfit(answer.unfit)
         if outcome.refusal is not None:
-            return Accepted(
-                None,
-                with_next_call(self.row.id, self.now, outcome.refusal, reply_to(self, at)),
-                [*outcomes, outcome],
-            )
+            # It is not answered yet, but its cost has been incurred.
+            cost.pop("steps", None)
+        spending = Spending(cost, accounts) if cost and accounts else None
+        outcomes.append(outcome)
+        if spending is not None and self.seed.root is None:
+            spent = self.spend(spending, at)
+            outcomes += [spent] if spent is not None else []
+            spending = None
+        if outcome.refusal is not None:
+            refusal = with_next_call(self.row.id, self.now, outcome.refusal, reply_to(self, at))
+            return Accepted(None, refusal, outcomes, spending)
         self._check_weight()
-        return Accepted(None, None, [*outcomes, outcome])
+        return Accepted(None, None, outcomes, spending)
+
+    # -- budgets ---------------------------------------------------------------
+
+    def accounts_of(self, visit: str, at: float) -> dict[str, Any]:
+        """The accounts that a visit belongs to, those of the runs around this one included."""
+        own = own_accounts(
+            self.machine,
+            self.now,
+            visit,
+            run=ROOT if self.seed.parent is None else self.row.id,
+            label=self.row.workflow if self.row.task is None else None,
+            created=self.row.created,
+            at=at,
+        )
+        return {**own, **self.seed.accounts}
+
+    def spend(self, spending: Spending, at: float) -> Outcome | None:
+        """Charge the accounts of the family. A run that has ended owes nothing."""
+        if self.is_over:
+            return None
+        event = Spent(at=at, id=self.next_event_id, usage=spending.usage, accounts=spending.accounts)
+        return self.apply(event)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether the children show no action until a person has extended a budget."""
+        return not self.is_over and (self.held or is_used_up(self.now))
 
     @property
     def carried(self) -> int:
@@ -442,6 +485,7 @@ class Host:
             noted=self.noted,
             logged=self._still_logged(),
             previous=None,
+            held=self.held,
             keeps_overdue=True,
             lists_overdue=True,
             computes=True,

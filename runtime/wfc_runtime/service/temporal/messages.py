@@ -63,6 +63,12 @@ class Seed:
     """The number of journal events in earlier executions."""
     logged: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
     """What was logged there for visits that are still pending and take a report."""
+    root: str | None = None
+    """The run that keeps the accounts of the family; None for that run itself, and where nothing has a budget."""
+    accounts: dict[str, Any] = field(default_factory=dict)
+    """The accounts of the steps and workflows around this run, as they are if nothing has been spent from them."""
+    held: bool = False
+    """Whether a used-up budget of the root run held the run back when it was started."""
     previous: str | None = None
     """The execution that failed before this one, which has the earlier history."""
 
@@ -86,6 +92,16 @@ class Answer:
     """Why the result, which was left out, can't be stored."""
     shown: str | None = None
     """The digest of the action that was displayed to the person who answers."""
+    usage: dict[str, float] = field(default_factory=dict)
+    """What the work cost, as far as it was reported."""
+
+
+@dataclass(slots=True)
+class Spending:
+    """The argument of `spent`: what an answer in the family has cost, for the run that keeps the accounts."""
+
+    usage: dict[str, float]
+    accounts: dict[str, Any]
 
 
 @dataclass(slots=True)

@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, TemporalError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
 from wfc_runtime.machine.values import size_of
-from wfc_runtime.service.answers import displayed, reply_to, with_new
+from wfc_runtime.service.answers import displayed, reply_to, subject_of, with_new
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.replies import state_reply, with_progress
+from wfc_runtime.service.replies import held_back_reply, state_reply, with_progress
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.children import NAME, OVERDUE, ChildRuns
 from wfc_runtime.service.temporal.codec import (
@@ -31,7 +31,16 @@ from wfc_runtime.service.temporal.codec import (
     to_failure,
 )
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
-from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, Note, RetriedChild, Seed
+from wfc_runtime.service.temporal.messages import (
+    Answer,
+    CallResult,
+    Ended,
+    Move,
+    Note,
+    RetriedChild,
+    Seed,
+    Spending,
+)
 from wfc_runtime.service.temporal.modules import worker_context
 
 MOST_REPLY = 1_800_000
@@ -52,6 +61,7 @@ class RunWorkflow:
         self._tells = seed.tells
         self._wants_renewal = False
         self._stopped_by_parent = False
+        self._telling = False
         self._tried: tuple[str, Host, Accepted] | None = None
         self._published: tuple[str, list[str]] | None = None
         self._missing: DefinitionError | None = None
@@ -66,6 +76,8 @@ class RunWorkflow:
         self._children = ChildRuns(self._host, self._modules, self._now, self._publish)
         self._children.plan = (seed.retry or {}).get("plan", {})
         self._children.follow(self._host.begin(at))
+        self._told = self._host.holds_back
+        """What the children know: whether they are held back."""
 
     # -- the run from start to end ---------------------------------------------
 
@@ -75,7 +87,11 @@ class RunWorkflow:
             # This fails the task, not the run: Temporal retries, here or on a worker that has the module.
             raise self._missing
         # The SDK's event loop is deterministic: tasks are resumed in the same order in each replay.
-        helpers = [asyncio.create_task(self._children.tend()), asyncio.create_task(self._keep_time())]
+        helpers = [
+            asyncio.create_task(self._children.tend()),
+            asyncio.create_task(self._keep_time()),
+            asyncio.create_task(self._hold_back()),
+        ]
         try:
             await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
             # Handing over takes time, and new children may be started meanwhile: repeat until all are handed over.
@@ -96,7 +112,8 @@ class RunWorkflow:
         return await self._end()
 
     def _is_idle(self) -> bool:
-        return self._children.is_quiet and workflow.all_handlers_finished()
+        is_told = self._told == self._host.holds_back or self._host.is_over
+        return self._children.is_quiet and workflow.all_handlers_finished() and is_told and not self._telling
 
     def _may_renew(self) -> bool:
         """Whether to continue as new: before Temporal's limits are reached, and only while nothing is in progress."""
@@ -137,6 +154,39 @@ class RunWorkflow:
             await workflow.get_external_workflow_handle(parent).signal("child_ended", ended)
         except ApplicationError as error:
             workflow.logger.info("%s could not signal its parent: %s", ended.child, error)
+
+    # -- budgets ---------------------------------------------------------------
+
+    async def _hold_back(self) -> None:
+        """Tell the children when a used-up budget holds them back, and when it no longer does."""
+        while True:
+            await workflow.wait_condition(lambda: self._told != self._host.holds_back)
+            self._told, self._telling = self._host.holds_back, True
+            try:
+                for child in self._host.at_work:
+                    await self._signal(child, "hold", self._told)
+            finally:
+                self._telling = False
+
+    async def _signal(self, run: str, name: str, argument: Any) -> None:
+        try:
+            await workflow.get_external_workflow_handle(run).signal(name, argument)
+        except TemporalError as error:
+            # It has ended.
+            workflow.logger.info("%s could not be told %s: %s", run, name, error)
+
+    @workflow.signal
+    def spent(self, spending: Spending) -> None:
+        self._children.follow(self._host.spend(spending, self._now()))
+
+    @workflow.signal
+    def hold(self, held: bool) -> None:
+        self._host.held = held
+
+    def _reply(self, at: float) -> Reply:
+        if self._host.held and not self._host.is_over:
+            return held_back_reply(subject_of(self._host))
+        return reply_to(self._host, at)
 
     # -- time ------------------------------------------------------------------
 
@@ -195,9 +245,11 @@ class RunWorkflow:
         accepted = self._accept(answer, at)
         for outcome in accepted.outcomes:
             self._children.follow(outcome)
+        if accepted.spending is not None and self._host.seed.root is not None:
+            await self._signal(self._host.seed.root, "spent", accepted.spending)
         if accepted.refusal is not None:
             return CallResult(error=error_of(accepted.refusal))
-        reply = with_new(reply_to(self._host, at), before)
+        reply = with_new(self._reply(at), before)
         if not self._children.is_quiet:
             # The reply is computed before the wait, but returned only when all children that it names exist.
             await workflow.wait_condition(lambda: self._children.is_quiet)
@@ -286,7 +338,7 @@ class RunWorkflow:
 
     @workflow.query
     def look(self, at: float, progress: bool = False, masked: bool = False) -> CallResult:
-        reply = reply_to(self._host, at)
+        reply = self._reply(at)
         if progress:
             reply = with_progress(reply, self._host.row, self._host.now)
         return self._said(displayed(self._host, reply) if masked else reply)
