@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -25,6 +27,7 @@ from wfc.workspace.files import Selection, in_folder, store_path
 from wfc.workspace.loading import load_project
 from wfc.workspace.modules import build
 from wfc.workspace.runtime import Sources, engine_of
+from wfc_runtime.agents.settings import AgentSettingsError, Program, load_programs, operator_file
 from wfc_runtime.claude_code import Plugin, find_missing, installed_plugins, is_trusted
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import read_header
@@ -73,6 +76,7 @@ def examine(folder: Path) -> Iterator[Result]:
     yield from check_clients(config)
     yield from check_claude_code(config)
     yield from check_hooks(config)
+    yield from check_agents(config)
 
 
 def check_installation() -> Iterator[Result]:
@@ -205,6 +209,64 @@ def check_engine(config: Config) -> Iterator[Result]:
             yield note("temporal", message, found.hint)
         else:
             yield good("temporal", message)
+
+
+def check_agents(config: Config) -> Iterator[Result]:
+    """Start each agent program that `wfc run --agent` could use with `--version`."""
+    path = operator_file(os.environ)
+    settings = config.agents or {}
+    roles = settings.get("roles", {}).values()
+    wanted = {settings.get("default"), *(role.get("use") for role in roles)} - {None}
+    try:
+        programs = load_programs(path, config.root, "WFC_AGENTS" in os.environ)
+        configured = set(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else set()
+    except AgentSettingsError as error:
+        yield bad("agents", str(error), error.hint or "`wfc run --agent` can't use the file")
+        return
+    for name in sorted(wanted - programs.keys()):
+        yield bad(
+            "agents",
+            f"[tool.wfc.agents] names `{name}`, which {path} does not have",
+            f"known: {', '.join(programs)}",
+        )
+    for name, program in programs.items():
+        # A built-in program that nobody asked for need not be installed.
+        if name in wanted | configured or shutil.which(program.command[0]):
+            yield _agent_answer(name, program)
+
+
+def _agent_answer(name: str, program: Program) -> Result:
+    found = shutil.which(program.command[0])
+    if found is None:
+        return bad(
+            "agents",
+            f"`{name}`: there is no program `{program.command[0]}`",
+            "install it, or change `command`",
+        )
+    if not program.adapter.program:
+        # Any program of the operator's own, which need not know the option.
+        return good("agents", f"`{name}` is {found}")
+    shown = shlex.join([*program.command, "--version"])
+    try:
+        done = subprocess.run(
+            [*program.command, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return bad("agents", f"`{name}`: `{shown}` does not answer: {error}", f"try it: {shown}")
+    said = (done.stdout or done.stderr).strip().split("\n")[0][:80]
+    if done.returncode:
+        return bad(
+            "agents",
+            f"`{name}`: `{shown}` ended with exit code {done.returncode}: {said}",
+            f"try it: {shown}",
+        )
+    return good("agents", f"`{name}` answers: {said}")
 
 
 def check_clients(config: Config) -> Iterator[Result]:

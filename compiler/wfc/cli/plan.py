@@ -17,6 +17,7 @@ from wfc.cli.shared.workflow import compile_in_memory, find_workflow_or_stdin, p
 from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
 from wfc_runtime.claude_code import find_missing
+from wfc_runtime.errors import RequestError
 
 _SHOWN = 100
 """The number of characters of a command or condition that are shown."""
@@ -27,8 +28,15 @@ Plan = dict[str, Any]
 @click.command("plan")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--agent",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="Also show what `wfc run --agent NAME` needs: programs, models, tools, prompts to answer, least price.",
+)
 @stdin_option
-def command(workflow: str, as_json: bool, stdin_filename: Path | None) -> int:
+def command(workflow: str, as_json: bool, agent: str | None, stdin_filename: Path | None) -> int:
     """Show the actions that a run of a workflow can ask for and the tools that it needs.
 
     WORKFLOW is the name of a workflow of the project, a file, or `-` for standard input. Shows the minimum and
@@ -49,6 +57,13 @@ def command(workflow: str, as_json: bool, stdin_filename: Path | None) -> int:
     missing = find_missing(needs.get("agents", ()), needs.get("tools", ()), config.root, config.tools)
     if missing:
         plan["missing"] = asdict(missing)
+    if agent is not None:
+        from wfc.cli.plan_agents import agent_plan, agents_of
+
+        try:
+            plan["agent"] = agent_plan(modules[file.name], modules.get, agents_of(agent, config))
+        except RequestError as error:
+            raise click.UsageError(str(error)) from None
     if file.parsed and file.parsed.graph:
         _use_written_conditions(plan, file.parsed.graph)
     if as_json:
@@ -107,6 +122,10 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "missing", f"{', '.join(missing['agents'])}: no such agent in .claude/agents"
     if missing.get("tools"):
         yield "missing", f"{', '.join(missing['tools'])}: not in `tools` of [tool.wfc]"
+    if "agent" in plan:
+        from wfc.cli.plan_agents import rows_of
+
+        yield from rows_of(plan["agent"], _place, _range)
     width = max((len(_place(one)) for one in needs.get("commands", ())), default=0)
     for one in needs.get("commands", ()):
         yield "commands", f"{_place(one):<{width}}  {_line(one['command'])}"

@@ -107,7 +107,9 @@ def _weight(state: State, module: Module) -> int:
         return int(arguments.get("kind") not in ("prompt", "wait"))
     items = arguments.get("items")
     if effect is not None and effect.name == "Spawn" and isinstance(items, list):
+        # The first child that succeeds is enough.
+        needed = min(1, len(items)) if arguments.get("join") == "any" else len(items)
         if str(arguments.get("agent") or "@task") != "@task":
-            return len(items)
-        return len(items) * _least_of(module.tasks.get(str(arguments.get("task"))), module)
+            return needed
+        return needed * _least_of(module.tasks.get(str(arguments.get("task"))), module)
     return 0

@@ -105,6 +105,9 @@ class Adapter(Protocol):
     def unenforced(self, tools: tuple[str, ...]) -> str:
         """Why the program can't be limited to these tools; empty if it can."""
 
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        """About how many tokens a call costs before any work; 0 if that is not known."""
+
     def arguments(self, call: Call) -> list[str]:
         """The arguments after the program. The prompt goes to standard input."""
 

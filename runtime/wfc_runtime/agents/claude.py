@@ -32,6 +32,7 @@ _TOOLS = {
     "shell": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
+_ALL_TOOLS, _NO_TOOLS, _ONE_TOOL = 11_600, 1_900, 500
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -48,6 +49,10 @@ class Claude(Adapter):
 
     def unenforced(self, tools: tuple[str, ...]) -> str:
         return ""
+
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        # Measured with 2.1.325: 11,600 with its own tools, 2,400 with Read, 1,900 without any.
+        return _ALL_TOOLS if tools is None else min(_ALL_TOOLS, _NO_TOOLS + _ONE_TOOL * len(tools))
 
     # -- starting --------------------------------------------------------------
 

@@ -41,6 +41,9 @@ class Codex(Adapter):
         is_known = tuple(sorted(tools)) in _SANDBOXES
         return "" if is_known else "codex can be limited to [read] or [read, edit, shell]"
 
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        return 0
+
     def arguments(self, call: Call) -> list[str]:
         words = ["exec", "--json", "--skip-git-repo-check"]
         if call.tools is not None:

@@ -19,6 +19,9 @@ class Command(Adapter):
         # A program of the operator's own: its command says what it may do.
         return ""
 
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        return 0
+
     def arguments(self, call: Call) -> list[str]:
         return []
 

@@ -45,6 +45,9 @@ class Gemini(Adapter):
         is_known = "read" in tools and set(tools) <= {"read", "edit", *_GRANTS}
         return "" if is_known else "gemini always reads, and can be granted edit, shell and web"
 
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        return 0
+
     def arguments(self, call: Call) -> list[str]:
         words = ["--output-format", "stream-json", "--prompt", "Do what standard input says."]
         words += ["--approval-mode", "auto_edit" if "edit" in call.granted else "default"]

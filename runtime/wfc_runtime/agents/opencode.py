@@ -40,6 +40,9 @@ class OpenCode(Adapter):
     def unenforced(self, tools: tuple[str, ...]) -> str:
         return "opencode takes its permissions from its own settings only"
 
+    def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:
+        return 0
+
     def arguments(self, call: Call) -> list[str]:
         words = ["run", "--format", "json"]
         for option, value in (("--model", call.model), ("--agent", call.agent)):

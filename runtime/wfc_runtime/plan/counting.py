@@ -308,8 +308,16 @@ class Count:
 class Counter:
     """Counts a workflow, its tasks and the workflows that it calls, each once."""
 
-    def __init__(self, workflow: Workflow, lookup: Lookup, found: dict[str, Count] | None = None) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        lookup: Lookup,
+        found: dict[str, Count] | None = None,
+        weigh: Callable[[Ask | None], float] = lambda effect: 1,
+    ) -> None:
+        """`weigh`: what one action counts; None stands for a task that a named agent gets as one brief."""
         self._workflow = workflow
+        self.weigh = weigh
         self._lookup = lookup
         self._called = found if found is not None else {}
         self._tasks: dict[str, Count] = {}
@@ -332,11 +340,11 @@ class Counter:
         """The actions of one child of a foreach or a call."""
         if spawn.task is not None:
             briefed = spawn.agent is not None and spawn.agent != "@task"
-            return Count(1, 1) if briefed else self.task(spawn.task)
+            return Count(self.weigh(None), self.weigh(None)) if briefed else self.task(spawn.task)
         called = self._lookup(spawn.workflow or "")
         if called is None:
             return Count(0, 0, unknown=(spawn.workflow or "",))
-        return Counter(called, self._lookup, self._called).main()
+        return Counter(called, self._lookup, self._called, self.weigh).main()
 
     def _count(self, machine: AnyMachine, scope: str) -> Count:
         return _Scope(self, machine, scope).count()
@@ -377,7 +385,8 @@ class _Scope:
             if node.is_parallel:
                 found = Count(0, sum(self._most(branch) for branch in node.children))
             elif isinstance(effect, Ask) and effect.wait_seconds is None:
-                found = Count(1, effect.retry.max_attempts if effect.retry else 1)
+                one = self._counter.weigh(effect)
+                found = Count(one, one * (effect.retry.max_attempts if effect.retry else 1))
             elif isinstance(effect, Spawn):
                 found = self._spawned(effect, node.name)
             else:
@@ -393,8 +402,10 @@ class _Scope:
         per_item = child.per_item
         if most is None:
             per_item = (PerItem(step, self._scope, child.least, child.most * attempts), *per_item)
+        # The first child that succeeds is enough.
+        needed = 1 if known and spawn.join == "any" else known
         return Count(
-            known * child.least if known and child.least < inf else 0,
+            needed * child.least if needed and child.least < inf else 0,
             most * child.most * attempts if most and child.most else 0,
             per_item,
             child.endless,

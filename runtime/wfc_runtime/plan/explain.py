@@ -185,7 +185,7 @@ def explain_plan(workflow: Workflow, lookup: Lookup) -> Plan:
         **_scope(list(_steps(workflow, None)), counter.main()),
     }
     tasks = {name: _scope(list(_steps(workflow, name)), counter.task(name)) for name in workflow.tasks}
-    placed = _everything(workflow, lookup)
+    placed = everything(workflow, lookup)
     needs = {name: found for name, found in needs_of(placed).items() if found}
     plan |= {"tasks": tasks} if tasks else {}
     plan |= {"needs": needs, "waits": waits_of(placed), "timeouts": timeouts_of(placed)}
@@ -194,7 +194,7 @@ def explain_plan(workflow: Workflow, lookup: Lookup) -> Plan:
 
 def _scope(steps: list[StepInfo], count: Count) -> Plan:
     return {
-        "actions": _actions(count),
+        "actions": shown_count(count),
         "steps": [_step(step) for step in steps],
         "branches": [branch for step in steps for branch in _branches(step)],
     }
@@ -205,7 +205,7 @@ def _steps(workflow: Workflow, task: str | None) -> Iterator[StepInfo]:
     return steps_of(structure_of(machine), workflow.lines.get(task or workflow.name, {}))
 
 
-def _everything(workflow: Workflow, lookup: Lookup) -> Placed:
+def everything(workflow: Workflow, lookup: Lookup) -> Placed:
     """The steps of a workflow, of its tasks, and of the workflows that it calls."""
     found: Placed = []
     todo, seen = [workflow], {workflow.name}
@@ -224,7 +224,7 @@ def _everything(workflow: Workflow, lookup: Lookup) -> Placed:
     return found
 
 
-def _actions(count: Count) -> dict[str, Json]:
+def shown_count(count: Count) -> dict[str, Json]:
     found: dict[str, Json] = {"least": _number(count.least), "most": _number(count.most)}
     if count.per_item:
         found["per_item"] = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -15,18 +14,17 @@ import click
 
 from wfc.author.answers import Answers, NoAnswerError, questions_of
 from wfc.author.driver import Asked
+from wfc.cli.plan_agents import agents_of
 from wfc.cli.run.console import Console, LeftError, Person
 from wfc.cli.run.inputs import parse_value
 from wfc.cli.run.live import Live
 from wfc.cli.run.operator import Trail
 from wfc.cli.run.serving import file_grant, terminal_grant
 from wfc.cli.shared.options import Manner
-from wfc.config import Config
 from wfc.suggest import did_you_mean
 from wfc.testfiles.questions import Questions, misfit
 from wfc.testfiles.scripts import Answer, Script, fill
 from wfc_runtime.agents.base import Outcome
-from wfc_runtime.agents.settings import Agents, Role, Wishes, load_programs, operator_file
 from wfc_runtime.contract import ENDED, HUMAN_KINDS
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.interrupt import INTERRUPTED
@@ -55,22 +53,10 @@ _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 # The service.
 
 
-def agents_of(manner: Manner, config: Config) -> Agents:
-    """The operator's programs, with the names that the project gives them."""
-    settings = dict(config.agents or {})
-    roles = {name: Role(**about) for name, about in settings.pop("roles", {}).items()}
-    wishes = Wishes(**settings, roles=roles)
-    chosen = manner.agent or wishes.default
-    if not chosen:
-        raise click.UsageError("--agent needs a name, such as `claude`, or a default in [tool.wfc.agents]")
-    programs = load_programs(operator_file(os.environ), config.root, "WFC_AGENTS" in os.environ)
-    return Agents(programs, chosen, wishes)
-
-
 def agent_service(path: Path, registry: SourceRegistry, manner: Manner) -> AgentService:
     """Commands and files are granted by the command line alone: a pull request can change the project's settings."""
     config = registry.config
-    agents = agents_of(manner, config)
+    agents = agents_of(manner.agent or "", config)
     grant = file_grant(terminal_grant(config, path), manner, config.root, manner.exec_root, manner.exec_env)
     grant = replace(grant, parallel=manner.parallel or agents.wishes.parallel)
     return AgentService(Store(path), registry, grant, agents, Path.cwd(), Limits.of(config.run_limits))
