@@ -26,6 +26,7 @@ from wfc.dialects.blocks.file import (
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.language.ast import Task, Workflow
+from wfc.language.changes import Update
 from wfc.language.derived import Derivation
 from wfc.language.reference import StepPage, fields_of, step_page
 from wfc.language.shape import InputDecl, Shape, Validation
@@ -69,7 +70,7 @@ def _language() -> Iterator[str]:
         yield f"- [`{page.name}`](#{page.name}): {page.summary}"
     for kind in STEP_TYPES.values():
         yield from _step(step_page(kind))
-    for shape in (Retry, Recovery):
+    for shape in (Retry, Recovery, Update):
         yield from ("", f"### {shape.label.strip('`')}", "", _doc(shape), "")
         yield from _fields_of(shape)
     yield from _expressions()

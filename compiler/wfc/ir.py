@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it sta
     from wfc.language.steps.base import Step
     from wfc.language.types import Type
 
+BEGINS = ("Begin", "Each")
+"""The effects that enter a loop."""
+
 FINISHED = "finished"
 """The final state of the flow. A machine that reaches it has completed."""
 
@@ -56,15 +59,29 @@ class Effect:
         return self.make_arguments()
 
 
+def written_by(effect: Effect) -> list[str]:
+    """The state fields that an effect may write, in order."""
+    arguments = effect.arguments
+    names: list[str] = []
+    for key in ("updates", "changes", "error_changes"):
+        for one in arguments.get(key) or ():
+            names.append(str(one.arguments["path"][0]) if isinstance(one, Make) else one)
+    names += [arguments[key] for key in ("count_to", "item_to", "index_to") if arguments.get(key)]
+    return list(dict.fromkeys([*names, *([effect.writes] if effect.writes else [])]))
+
+
 @struct(frozen=True)
 class Guard:
-    """A condition of an edge: `when` (an expression), `at_most` (a count), `ended` (branches), `ok` or `otherwise`."""
+    """A condition of an edge: `when` (an expression), `at_most` (a count), `ended` (branches), `next_item` (of a loop),
+    `ok` or `otherwise`."""
 
     name: str
     text: Any = None
     reads: tuple[str, ...] = ()
     """The state fields that it reads; of `ended`, the ends of the branches."""
     at_most: int | None = None
+    leaves: bool = False
+    """Whether the condition is false after that many times; otherwise it fails."""
 
 
 OK = Guard("ok")
@@ -156,6 +173,8 @@ class Chart:
     """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
     at_start: dict[str, Any] = field(default_factory=dict)
     """Fields that are computed once, at the start."""
+    loops: dict[str, Make] = field(default_factory=dict)
+    """Loops with variables, by the state of their turns, outer ones first."""
     derived: dict[str, Make] = field(default_factory=dict)
     """Fields that are computed whenever one that they read changes, in the order of their dependencies."""
     expressions: str = "jinja"
@@ -211,6 +230,7 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
         lines += [f"  derived {name} = {_dump_value(one)}" for name, one in chart.derived.items()]
         if chart.expressions != "jinja":
             lines.append(f"  expressions {chart.expressions}")
+        lines += [f"  loop {name} = {_dump_value(one)}" for name, one in chart.loops.items()]
         lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]
         lines += [f"  caught {name} by {join}" for name, join in chart.caught.items()]
@@ -251,7 +271,9 @@ def _dump_guard(guard: Guard | None) -> str:
         return ""
     if guard.name in ("ok", "otherwise"):
         return f" if {guard.name}"
-    most = f" at most {guard.at_most}" if guard.at_most is not None else ""
+    most = f" {'up to' if guard.leaves else 'at most'} {guard.at_most}" if guard.at_most is not None else ""
+    if guard.name == "next_item":
+        return f" if next item{most}"
     return f" if{' ' + _dump_value(guard.text) if guard.text is not None else ''}{most}"
 
 

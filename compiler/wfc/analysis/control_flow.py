@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.caching import cached_per_file, cached_property
-from wfc.ir import Chart, Edge, Guard, Region, State
+from wfc.ir import BEGINS, Chart, Edge, Guard, Region, State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
@@ -198,7 +198,7 @@ def endless_circles(flow: Flow) -> Iterator[Circle]:
     begins = {
         state.effect.arguments["loop"]: state.id
         for state in flow.states.values()
-        if state.effect and state.effect.name == "Begin"
+        if state.effect and state.effect.name in BEGINS
     }
     instant = _Instant(flow)
     todo = [[edge for edge in flow.edges if instant(edge) and not _is_jump(edge)]]
@@ -235,7 +235,7 @@ def _is_jump(edge: FlowEdge) -> bool:
 
 
 def _is_turn(edge: FlowEdge, begins: dict[str, str]) -> bool:
-    return edge.source in begins and edge.guard is not None and edge.guard.name == "when"
+    return edge.source in begins and edge.guard is not None and edge.guard.name in ("when", "next_item")
 
 
 def fails(state: State) -> bool:

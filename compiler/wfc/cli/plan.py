@@ -207,6 +207,8 @@ def _branch(branch: Plan) -> str:
     most = f", at most {_times(branch['at_most'])}" if "at_most" in branch else ""
     if branch["kind"] == "on_error":
         return f"if it fails -> {onward}"
+    if branch["kind"] == "each":
+        return f"for each item -> {onward}{most}, then -> {other}"
     if branch["kind"] == "goto":
         return f"-> {onward}{most}" + (f", then -> {other}" if other else ", then it fails")
     condition = branch["if"] if isinstance(branch["if"], str) else str(branch["if"]).lower()

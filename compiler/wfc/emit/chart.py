@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.emit.printer import WIDTH, Call, Tuple, docstring, print_assignment, print_class, print_value, width
-from wfc.ir import Chart, Edge, Effect, Guard, Make, Ref, Region, State
+from wfc.ir import Chart, Edge, Effect, Guard, Make, Ref, Region, State, written_by
 
 _ENDINGS = """\
     completed = State("completed", final=True)
@@ -50,6 +50,8 @@ class ChartWriter:
             lines.append(print_assignment("initial", initial, 1))
         if self.chart.at_start:
             lines.append(print_assignment("at_start", self.chart.at_start, 1))
+        if self.chart.loops:
+            lines.append(print_assignment("loops", self._plain(self.chart.loops), 1))
         if self.chart.derived:
             lines.append(print_assignment("derived", self._plain(self.chart.derived), 1))
         if self.chart.secrets:
@@ -184,7 +186,9 @@ def _guard_call(guard: Guard) -> Call:
         return Call("at_most", (guard.at_most,))
     if guard.name == "ended":
         return Call("ended", guard.reads)
-    most = {"at_most": guard.at_most} if guard.at_most is not None else {}
+    most = {"up_to" if guard.leaves else "at_most": guard.at_most} if guard.at_most is not None else {}
+    if guard.name == "next_item":
+        return Call("next_item", (), most)
     return Call("when", (guard.text, *guard.reads), most)
 
 
@@ -201,7 +205,8 @@ def _comment(state: State) -> str:
         or parameters.get("tool")
         or parameters.get("agent")
     )
-    writes = ", ".join(arguments["updates"]) if "updates" in arguments else effect.writes
+    # A set_state that also keeps all of its values lists them only.
+    writes = ", ".join(arguments["updates"]) if state.kind == "set_state" else ", ".join(written_by(effect))
     return (
         state.kind
         + (f" {who}" if who and state.kind != "retry" else "")

@@ -10,6 +10,7 @@ from inspect import cleandoc
 from typing import Any
 
 from wfc.language.ast import Task, Workflow
+from wfc.language.changes import Update
 from wfc.language.derived import Derivation
 from wfc.language.shape import Budget, Field, InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
@@ -23,7 +24,7 @@ Schema = dict[str, Any]
 def steps_schema() -> Schema:
     """The schema of a file in the steps language."""
     nested: tuple[type[Shape], ...] = (
-        *(Task, InputDecl, Validation, Derivation),
+        *(Task, InputDecl, Validation, Derivation, Update),
         *(Retry, Recovery, Budget, FileOutput, Option, Question),
     )
     return {

@@ -13,7 +13,7 @@ from dataclasses import field
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.steps.base import Step
-from wfc.language.steps.protocol import CHILD, CHILD_IN_TURN, Bindings, Child
+from wfc.language.steps.protocol import CHILD, CHILD_IN_TURN, Bindings, Child, Variables
 from wfc.language.values import Text
 from wfc.struct import struct
 
@@ -140,6 +140,7 @@ def template_sites(workflow: Workflow) -> list[Site]:
     found: list[Site] = []
     for scope in workflow.scopes:
         base = NamesInScope(_roots(scope, run_by))
+        inside = loop_variables(scope)
         for computed in scope.computed:
             found += [
                 Site(scope, computed, text, NamesInScope(computed.roots(text)))
@@ -147,11 +148,29 @@ def template_sites(workflow: Workflow) -> list[Site]:
                 if not text.template.is_literal
             ]
         for step in scope.walk():
+            around = inside.get(step, ())
+            given = {name for one in around for name in (one.item, one.index)}
+            own = NamesInScope(base.roots | given) if given else base
             found += [
                 Site(scope, step, text, names)
-                for text, names in _texts_with_names(step, base)
+                for text, names in _texts_with_names(step, own)
                 if not text.template.is_literal
             ]
+    return found
+
+
+@cached_per_file(8)
+def loop_variables(scope: Scope) -> dict[Step, tuple[Variables, ...]]:
+    """The variables of the loops around each step, the innermost last. Steps outside of such loops are missing."""
+    if not any(step.names_inside() for step in scope.walk()):
+        return {}
+    found: dict[Step, tuple[Variables, ...]] = {}
+    for step, block in blocks_of(scope).items():
+        owner = block.owner
+        own = owner.names_inside() if owner is not None else None
+        outer = found.get(owner, ()) if owner is not None else ()
+        if outer or own is not None:
+            found[step] = (*outer, *([own] if own is not None else []))
     return found
 
 
@@ -178,6 +197,8 @@ def _roots(scope: Scope, run_by: dict[str, list[Child]]) -> frozenset[str]:
 def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, NamesInScope]]:
     bindings = step.bindings()
     special = _names_of_bindings(step, bindings, base) if bindings is not None else {}
+    for text, names in step.local_names().items():
+        special[text] = NamesInScope(base.roots | names.keys())
     return ((text, special.get(text, base)) for text in step.texts())
 
 

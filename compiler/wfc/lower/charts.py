@@ -43,6 +43,9 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
 
 def _updates(step: Step) -> Iterator[tuple[str, list[Text]]]:
     """The fields that a step computes, each with the templates that it is computed from."""
+    for one in step.partial():
+        if one.path:
+            yield one.field, [*one.path.texts, *(one.value.texts if one.value else [])]
     computed = step.assigns()
     if computed is None:
         return
@@ -123,6 +126,7 @@ def _chart(
         },
         budget.limits() if (budget := scope.values.get("budget")) else {},
         lowering.caught,
+        loops=lowering.loops,
         at_start={name: tree.data for name, tree in (scope.start_values or {}).items()},
         derived={one.field: _derive(one, scope) for one in in_dependency_order(scope)},
         expressions=expressions,

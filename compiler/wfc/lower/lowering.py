@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Ref, Region, State
+from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Make, Ref, Region, State
 from wfc.language.steps.base import Fallible, Recovery, Retried, Step
+from wfc.language.steps.protocol import Variables
 from wfc.language.values import Text, Tree, Word, state_use
 from wfc.lower.names import Names
 
@@ -34,6 +35,8 @@ class Lowering:
         self.root = Region("running", "running")
         self._region = self.root
         self._loops: list[tuple[str, str]] = []
+        self._named: dict[str, Variables] = {}
+        self._inside: dict[str, list[str]] = {}
         self.deferred: list[str] = []
         """The states whose failure is deferred to the end of the run."""
         self.caught: dict[str, str] = {}
@@ -77,6 +80,9 @@ class Lowering:
         self, step: Step, effect: Effect | None = None, part: str = "", regions: tuple[Region, ...] = ()
     ) -> str:
         name = self.part(step, part) if part else self._names.of(step)
+        for turn, _ in self._loops if self._named else ():
+            if turn in self._inside:
+                self._inside[turn].append(name)
         self._region.states.append(
             State(
                 id=name,
@@ -125,10 +131,18 @@ class Lowering:
             retry={key: retry.setting(key) for key in retry.FIELDS if key in retry.values} if retry else None,
         )
 
-    def guard(self, step: Step, condition: Text | None, most: int | None = None) -> Guard:
+    def guard(
+        self, step: Step, condition: Text | None, most: int | None = None, leaves: bool = False
+    ) -> Guard:
         if condition is None:
-            return Guard("when", at_most=most)
-        return Guard("when", condition.data, _fields_read(step, condition), most)
+            return Guard("when", at_most=most, leaves=leaves)
+        return Guard("when", condition.data, _fields_read(step, condition), most, leaves)
+
+    def next_item(self, most: int | None) -> Guard:
+        return Guard("next_item", at_most=most)
+
+    def turn(self, fields: dict[str, str]) -> Effect | None:
+        return Effect("Turn", lambda: dict(fields)) if fields else None
 
     def guard_on(self, field: str) -> Guard:
         return Guard("when", f"{{{{ state.{field} }}}}", (field,))
@@ -159,10 +173,21 @@ class Lowering:
     # -- loops and branches ----------------------------------------------------
 
     @contextmanager
-    def loop(self, turn: str, after: str) -> Iterator[None]:
+    def loop(self, turn: str, after: str, variables: Variables | None = None) -> Iterator[None]:
         self._loops.append((turn, after))
+        if variables is not None:
+            self._named[turn] = variables
+            self._inside[turn] = []
         yield
         self._loops.pop()
+
+    @property
+    def loops(self) -> dict[str, Make]:
+        """The loops with variables, outer ones first."""
+        return {
+            turn: Make("Loop", {"item": one.item, "index": one.index, "inside": tuple(self._inside[turn])})
+            for turn, one in self._named.items()
+        }
 
     def innermost_loop(self, after: str) -> tuple[str, str]:
         """The targets of `continue` and `break`; outside of a loop both are the following state."""

@@ -17,6 +17,7 @@ from wfc_runtime.machine.budget import Steps
 from wfc_runtime.machine.derive import Derive
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.machine.interpreter import ok
+from wfc_runtime.machine.loops import Loop
 from wfc_runtime.machine.run import Run
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Walk:
 
     def is_faultless(self) -> bool:
         return True
+
+    def has_item(self, state: str) -> bool:
+        return self.decide("next item")
 
     def are_active(self, states: tuple[str, ...]) -> bool:
         return all(state in self.state for state in states)
@@ -126,6 +130,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """Fields that are computed once, when a run starts: expressions over the inputs."""
     derived: ClassVar[Mapping[str, Derive]] = {}
     """Fields that are computed from others whenever these change, in the order of their dependencies."""
+    loops: ClassVar[Mapping[str, Loop]] = {}
+    """Loops with variables, by the state at which their turns begin, outer ones first."""
     secrets: ClassVar[tuple[str, ...]] = ()
     """Fields whose values are redacted wherever a run is shown."""
     facts: ClassVar[Mapping[str, Json]] = {}

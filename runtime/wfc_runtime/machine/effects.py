@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from wfc_runtime import results
-from wfc_runtime.contract import DEFAULTS, ERROR_CODE, HUMAN_KINDS, UNNAMED_ERROR, Json, Report
+from wfc_runtime.contract import (
+    DEFAULTS,
+    ERROR_CODE,
+    HUMAN_KINDS,
+    UNNAMED_ERROR,
+    CommandResult,
+    Json,
+    Report,
+    ShellResult,
+)
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.instructions import REPORTED, instruction_for
 from wfc_runtime.machine.events import Submit
+from wfc_runtime.machine.output import OutputFormat, with_value
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.change import Update
     from wfc_runtime.machine.run import Run
 
 
@@ -43,6 +54,13 @@ class Retry:
 _LONGEST = 30 * 24 * 3600.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """The result that a failed step has instead."""
+
+    value: Json
+
+
 @dataclass(frozen=True)
 class Action:
     """The action that a pending visit asks of the agent."""
@@ -60,6 +78,16 @@ class Effect:
     reads: tuple[str, ...] = ()
     writes: str | None = None
     retry: Retry | None = None
+    changes: Sequence[Update] = ()
+    """Changes of fields that are made with the result, as `result`, in the same write."""
+    error_changes: Sequence[Update] = ()
+    """Changes of fields that are made when the step has failed finally, with `error`."""
+    fallback: Fallback | None = None
+    """The result after a failure that no retry follows: the step then succeeds."""
+    keeps_failed: bool = False
+    """Whether `changes` are also made with the result of a command that failed the step by its exit code."""
+    done: ClassVar[str] = "submit"
+    """The event that ends the step."""
 
     def enter(self, run: Run, state: str) -> None:
         raise NotImplementedError(type(self).__name__)
@@ -78,12 +106,31 @@ class Effect:
     def restart(self, run: Run, pending: Pending) -> None:
         """Start the time limits of a visit again, because its run had failed meanwhile."""
 
+    @property
+    def fields(self) -> list[str]:
+        """The state fields that it may write."""
+        changed = [str(one.path[0]) for one in (*self.changes, *self.error_changes)]
+        return list(dict.fromkeys([*changed, *([self.writes] if self.writes else [])]))
+
+    @property
+    def texts(self) -> list[Json]:
+        """The values with expressions that it evaluates in addition to those of its kind."""
+        return [part for one in (*self.changes, *self.error_changes) for part in (*one.path, one.value)]
+
+    def instead(self, value: Json) -> Json:
+        """The result that stands for a failed one, from the value of the `fallback`."""
+        return value
+
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(Effect):
     """Write computed values, all of them or none. A bare name in an expression refers to an earlier key."""
 
     updates: Mapping[str, Json]
+
+    @property
+    def fields(self) -> list[str]:
+        return [*self.updates, *super().fields]
 
     def enter(self, run: Run, state: str) -> None:
         written: dict[str, Json] = {}
@@ -240,6 +287,8 @@ class Ask(Effect):
     """Text before the parameter `instructions`, from the file that the step names. It is never rendered."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
+    format: OutputFormat | None = None
+    """How the output of a command is parsed: `value` of its result."""
 
     def enter(self, run: Run, state: str) -> None:
         if self.wait_seconds == 0:
@@ -362,11 +411,16 @@ class Ask(Effect):
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
             return
         if not problems:
+            completed = self._completed(result, pending)
             failure = _failed_command(result, quoted) if self.fails_on_exit else None
+            try:
+                completed = completed if self.format is None else with_value(completed, self.format)
+            except StepError as error:
+                failure = failure or error
             if failure is None:
-                run.complete(visit, self._completed(result, pending), "submit")
+                run.complete(visit, completed, "submit")
             else:
-                run.fail(pending.state, failure)
+                run.fail(pending.state, failure, result=completed if self.keeps_failed else None)
             return
         reason = run.snapshot.mask.message("; ".join(problems))
         if self.kind in HUMAN_KINDS:
@@ -419,6 +473,13 @@ class Ask(Effect):
         defaults = {**self._defaults, **rendered}
         missing = {name: value for name, value in defaults.items() if name not in result}
         return {**result, **missing} if missing else result
+
+    def instead(self, value: Json) -> Json:
+        if self.format is None and self.result not in (ShellResult, CommandResult):
+            return value
+        text = value if isinstance(value, str) else to_text(value)
+        found: dict[str, Json] = {"stdout": text, "stderr": "", "exit_code": 0}
+        return found if self.format is None else {**found, "value": value}
 
     def interrupted(self, run: Run, visit: str, since: float) -> None:
         """Fail the step if the author defined a retry or recovery. Otherwise the agent must find out what was done."""

@@ -54,13 +54,18 @@ class Condition(Guarding):
     text: Any
     reads: tuple[str, ...]
     most: int | None
+    leaves: bool = False
+    """Whether it is false after that many iterations; otherwise the step fails."""
 
     def allows(self, run: Run, state: str) -> bool:
         return run.holds(state, self)
 
 
-def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
-    """The expression is true. With `at_most`, being true more often than that fails the step."""
+def when(text: Any, *reads: str, at_most: int | None = None, up_to: int | None = None) -> Guard:
+    """The expression is true. With `at_most`, being true more often than that fails the step; with `up_to`, the guard
+    is false then."""
+    if up_to is not None:
+        return as_guard(Condition(text, reads, up_to, True), f"{text} (up to {up_to} times)")
     shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
     name = shown if at_most is None else f"{shown} (at most {at_most} times)"
     return as_guard(Condition(text, reads, at_most), name)
@@ -69,6 +74,22 @@ def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
 def at_most(turns: int) -> Guard:
     """The state has been entered at most this often; once more fails the step."""
     return as_guard(Condition(True, (), turns), f"at most {turns} times")
+
+
+@dataclass(frozen=True)
+class NextItem(Guarding):
+    """The loop that begins its turns in this state has another item."""
+
+    most: int | None = None
+    """The maximum number of items, if the loop has one."""
+
+    def allows(self, run: Run, state: str) -> bool:
+        return run.may_leave(state) and run.has_item(state)
+
+
+def next_item(at_most: int | None = None) -> Guard:
+    """There is another item."""
+    return as_guard(NextItem(at_most), "next item")
 
 
 @dataclass(frozen=True)
@@ -188,6 +209,12 @@ class Structure:
         self.caught = machine.caught
         self.derived = Derivations(machine.derived)
         self.at_start = machine.at_start
+        self.loops = machine.loops
+        self.loops_around: dict[str, list[str]] = {}
+        """The loops around a state, from the outermost inward: a module lists outer loops first."""
+        for turn, loop in machine.loops.items():
+            for name in loop.inside:
+                self.loops_around.setdefault(name, []).append(turn)
         self.nodes: dict[str, Node] = {}
         # The library lists states in document order, a parent before its children, so a parent is in the table
         # already.

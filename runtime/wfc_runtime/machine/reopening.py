@@ -12,7 +12,15 @@ from dataclasses import replace
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import Reopen
-from wfc_runtime.machine.interpreter import Condition, Interpreter, Node, Structure, with_defaults
+from wfc_runtime.machine.interpreter import (
+    Condition,
+    Guarding,
+    Interpreter,
+    NextItem,
+    Node,
+    Structure,
+    with_defaults,
+)
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Snapshot
 from wfc_runtime.machine.values import Limits
@@ -137,10 +145,14 @@ def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> 
         return
     node = structure.nodes[failure.state]
     edges = [*node.eventless, *(edge for found in node.on.values() for edge in found)]
-    if any(isinstance(one, Condition) and one.most is not None for edge in edges for one in edge.guards):
+    if any(_counts(one) for edge in edges for one in edge.guards):
         done = snapshot.loops.get(node.id, 0)
         is_over = failure.error["code"] == "max_iterations"
         snapshot.loops[node.id] = snapshot.visits[node.id] if is_over else done + 1
+
+
+def _counts(guard: Guarding) -> bool:
+    return isinstance(guard, NextItem) or (isinstance(guard, Condition) and guard.most is not None)
 
 
 def _renew_jumps(structure: Structure, snapshot: Snapshot) -> None:

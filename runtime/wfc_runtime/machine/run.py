@@ -13,10 +13,12 @@ from wfc_runtime import expr
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, is_template
+from wfc_runtime.machine.change import applied
 from wfc_runtime.machine.derive import derive_all, is_same, settle
 from wfc_runtime.machine.effects import Ask, Return
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
+from wfc_runtime.machine.loops import end_loops, item_of, loop_names
 from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
 from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Pending, Snapshot
 from wfc_runtime.machine.values import Limits, size_of
@@ -56,6 +58,8 @@ class Run:
         """Where the run was when it ended."""
         self.resumed: dict[str, Pending] = {}
         """Visits with children that are about to be started over, by state."""
+        self._at = ""
+        """The state whose expressions are evaluated: it has the variables of the loops around it."""
         self._skipped: set[str] = set()
         self._failed: set[str] = set()
         self._halted = False
@@ -90,11 +94,14 @@ class Run:
         if self.snapshot.starting and not self._begin(state):
             return
         effect = self.structure.steps.get(state)
-        if effect is not None:
-            try:
+        self._at = state
+        try:
+            if self.snapshot.items:
+                end_loops(self, state)
+            if effect is not None:
                 effect.enter(self, state)
-            except StepError as error:
-                self.fail(state, error)
+        except StepError as error:
+            self.fail(state, error)
 
     def _begin(self, state: str) -> bool:
         """Compute what a run computes at its start. If that fails, the run does: no handler of a step applies."""
@@ -138,6 +145,10 @@ class Run:
             return all(state in self.configuration_value for state in states)
         return all(self.interpreter.is_active(state) for state in states)
 
+    def has_item(self, state: str) -> bool:
+        """Whether the loop whose turns begin in a state has another item."""
+        return item_of(self, state) is not None
+
     def is_faultless(self) -> bool:
         """Whether no failure has been deferred to the end of the run."""
         return self.snapshot.error is None
@@ -145,24 +156,33 @@ class Run:
     def holds(self, state: str, condition: Condition) -> bool:
         if not self.may_leave(state):
             return False
+        self._at = state
         try:
             holds = self.is_true(condition.text, condition.reads)
             if holds and condition.most is not None:
-                self._count_turn(state, condition.most)
+                holds = self._count_turn(state, condition)
         except StepError as error:
             self.fail(state, error)
             return False
         return holds
 
-    def _count_turn(self, state: str, most: int) -> None:
+    def _count_turn(self, state: str, condition: Condition) -> bool:
+        """Whether a loop may begin another turn. Raises `StepError` unless it is left after the last one."""
         # Visits are counted over the whole run; `Begin` records the count at the entry of the loop.
-        turns = self.snapshot.visits[state] - self.snapshot.loops.get(state, 0)
+        turns, most = self.snapshot.visits[state] - self.snapshot.loops.get(state, 0), condition.most or 0
+        if turns > most and condition.leaves:
+            note: dict[str, Json] = {"left_after": most, "step_id": self.structure.nodes[state].name}
+            # A guard may be evaluated twice.
+            if note not in self.outcome.notes:
+                self.outcome.notes.append(note)
+            return False
         if turns > most:
             raise StepError(
                 "max_iterations",
                 f"max_iterations ({most}) was reached",
                 "Raise max_iterations, or use `else` or `on_error` to say how to continue.",
             )
+        return True
 
     # -- visits ----------------------------------------------------------------
 
@@ -195,6 +215,7 @@ class Run:
     def complete(self, visit: str, result: Json, event: str) -> None:
         """Store the result of a visit and continue."""
         pending = self.snapshot.pending[visit]
+        self._at = pending.state
         try:
             self.put(self.structure.steps[pending.state], result)
         except StepError as error:
@@ -239,8 +260,11 @@ class Run:
         made = self.snapshot.attempts.get(state, 0) + 1
         return effect is not None and effect.retry is not None and made < effect.retry.max_attempts
 
-    def fail(self, state: str, error: StepError, retry: bool = True) -> None:
-        """Retry, take the recovery edge, or end the run: in that order, as far as the chart allows."""
+    def fail(self, state: str, error: StepError, retry: bool = True, result: Json = None) -> None:
+        """Retry, use the fallback, take the recovery edge, or end the run: in that order, as far as the chart allows.
+
+        `result`: of a command that failed by its exit code, if the step makes its changes all the same.
+        """
         if self._halted:
             return
         self._failed.add(state)
@@ -256,6 +280,19 @@ class Run:
             self.go_on("retry", state)
             return
         attempts.pop(state, None)
+        effect = self.structure.steps.get(state)
+        if error.code != STATE_ACCESS and effect is not None and (effect.error_changes or effect.fallback):
+            try:
+                if self._make_do(effect, state, record):
+                    return
+            except StepError as worse:
+                self._end(state, worse, children)
+                return
+        if result is not None and effect is not None and self.structure.can_recover(state):
+            try:
+                self.put(effect, result)
+            except StepError as worse:
+                error, record = worse, self.record(state, worse)
         # An undeclared read is a bug of the workflow, which `on_error` must not hide.
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
             join = self.structure.caught.get(state)
@@ -272,6 +309,21 @@ class Run:
             self.go_on("recover", state)
             return
         self._end(state, error, children)
+
+    def _make_do(self, effect: Effect, state: str, record: dict[str, Json]) -> bool:
+        """Make the changes that a step makes after a failure. Returns whether it has a fallback and so succeeds."""
+        self._at = state
+        if effect.error_changes:
+            names = {"error": {name: record[name] for name in ("code", "message", "step_id")}}
+            changes = [one.resolved(self, effect.reads, names) for one in effect.error_changes]
+            self.write(applied(self, changes))
+        if effect.fallback is None:
+            return False
+        self.put(effect, effect.instead(effect.fallback.value))
+        self.outcome.notes.append({"fallback": True, **record})
+        self._failed.discard(state)
+        self.go_on(effect.done, state)
+        return True
 
     def fail_by_intent(self, state: str, error: StepError) -> None:
         """End the run as its author wants. A retry enters the last gate, where someone can decide otherwise."""
@@ -371,6 +423,7 @@ class Run:
         state = self.snapshot.state
         return {
             **self.snapshot.scope,
+            **(dict(loop_names(self, self._at)) if self.structure.loops else {}),
             **(names or {}),
             "state": {name: state[name] for name in reads if name in state},
             "inputs": self.snapshot.inputs,
@@ -395,9 +448,14 @@ class Run:
         if self.snapshot.size + size > self.limits.state_bytes:
             self.snapshot.room = max(self.snapshot.room, self.limits.served_state_bytes)
 
-    def put(self, effect: Effect, result: Json) -> None:
-        if effect.writes is not None:
-            self.write({effect.writes: result})
+    def put(self, effect: Effect, result: Json, is_failed: bool = False) -> None:
+        """Write the result of a step to its field, and make the changes that the step makes with it."""
+        kept = {} if effect.writes is None else {effect.writes: result}
+        if effect.changes and not is_failed:
+            changes = [one.resolved(self, effect.reads, {"result": result}) for one in effect.changes]
+            self.write(applied(self, changes, kept))
+        elif kept:
+            self.write(kept)
 
     def write(self, values: dict[str, Json]) -> None:
         """Write all fields, and compute what is derived from them. If either is not possible, nothing is written."""

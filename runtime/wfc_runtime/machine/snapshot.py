@@ -180,6 +180,10 @@ class Snapshot:
     """Whether the values that a run computes at its start are still missing."""
     blockers: dict[str, str] = field(default_factory=dict)
     """The issues in the run's journal that wait for a person, by id. Replaced, never modified in place."""
+    items: dict[str, list[Json]] = field(default_factory=dict)
+    """The items of the loops that the run is in, by the state of their turns. Replaced, never modified."""
+    outbox: list[dict[str, Json]] = field(default_factory=list)
+    """Messages for the user since the last submit. Replaced, never modified in place."""
 
     @property
     def mask(self) -> Mask:
@@ -210,6 +214,7 @@ class Snapshot:
         changed = [name for name in shown if shown[name] is not self.state[name]]
         self.state, self.size = shown, size_of(shown)
         self.inputs, self.scope = self.mask.value(inputs), self.mask.value(self.scope)
+        self.outbox = self.mask.value(self.outbox)
         kept = () if self.mask.value(self.result) is self.result else self.secrets
         self.secrets = [one for one in kept if mask_of((one,)).value(self.result) is not self.result]
         return changed
@@ -256,6 +261,8 @@ class Snapshot:
             self.derived_size,
             self.starting,
             self.blockers,
+            self.items,
+            self.outbox,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -322,4 +329,6 @@ _SNAPSHOT_FIELDS = (
     "derived_size",
     "starting",
     "blockers",
+    "items",
+    "outbox",
 )

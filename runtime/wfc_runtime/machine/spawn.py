@@ -29,6 +29,8 @@ FACTS = "facts"
 class Spawn(Effect):
     """Suspend until child machines have ended: one per item, or a single one if there are no items."""
 
+    done = "joined"
+
     task: str | None = None
     workflow: str | None = None
     items: Json = None
@@ -273,7 +275,7 @@ class Spawn(Effect):
         # failure is only deferred, a result would look like success.
         if not run.will_retry(pending.state) and pending.state not in run.structure.deferred:
             try:
-                run.put(self, value)
+                run.put(self, value, is_failed=True)
             except StepError as too_large:
                 error = too_large
         run.fail(pending.state, error)

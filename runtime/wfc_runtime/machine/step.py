@@ -156,7 +156,12 @@ def _happen(run: Run, event: Event) -> None:
         case Submit():
             _check_pending(run, event.visit)
             pending = run.snapshot.pending[event.visit]
+            said = run.snapshot.outbox
+            # The agent has seen these. A server that submits has seen nothing, and a refused result changes nothing.
+            run.snapshot.outbox = said if event.served else []
             run.structure.steps[pending.state].answer(run, event.visit, event.result)
+            if run.outcome.refusal is not None:
+                run.snapshot.outbox = said
         case Interrupted():
             _check_pending(run, event.visit)
             effect = run.structure.steps[run.snapshot.pending[event.visit].state]

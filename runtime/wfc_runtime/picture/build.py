@@ -100,7 +100,9 @@ class ChartData(Protocol):
 
 ON_ERROR = "on error"
 TIP_WIDTH = 140
-_UNSAID = ("kind", "instruction", "result", "where", "loop", "step")
+_UNSAID = ("kind", "instruction", "result", "where", "loop", "step", "keeps_failed", "fallback")
+_CHANGING = ("updates", "changes", "error_changes")
+"""Arguments that hold changes of fields; the fields are listed as written."""
 
 
 def detail_of(state: Step, outs: list[Edge]) -> str:
@@ -157,8 +159,10 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
     if guard is None or guard.name == "ok":
         return ""
     if guard.name == "otherwise":
-        return "no"
+        return "then" if any(other.guard and other.guard.name == "next_item" for other in outs) else "no"
     most = f"at most {guard.at_most}" if guard.at_most is not None else ""
+    if guard.name == "next_item":
+        return f"each item, {most}" if most else "each item"
     if guard.name == "when":
         return f"yes, {most}" if most else "yes"
     if back:
@@ -218,14 +222,23 @@ def who_of(effect: Work) -> str:
 
 
 def _writes(effect: Work) -> tuple[str, ...]:
-    updates = effect.arguments.get("updates")
-    names = tuple(updates) if isinstance(updates, dict) else ()
-    return (*names, effect.writes) if effect.writes else names
+    arguments = effect.arguments
+    updates = arguments.get("updates") or ()
+    names = list(updates) if isinstance(updates, dict) else [_changed(one) for one in updates]
+    names += [_changed(one) for key in ("changes", "error_changes") for one in arguments.get(key) or ()]
+    names += [str(arguments[key]) for key in ("count_to", "item_to", "index_to") if arguments.get(key)]
+    return tuple(dict.fromkeys([*names, *([effect.writes] if effect.writes else [])]))
+
+
+def _changed(update: Any) -> str:
+    """The field that an update changes: one of a module, or of the IR."""
+    path = update.path if hasattr(update, "path") else update.arguments["path"]
+    return str(path[0])
 
 
 def _arguments(effect: Work) -> Iterator[tuple[str, Any]]:
     for key, value in effect.arguments.items():
-        if value is None or key in _UNSAID:
+        if value is None or key in _UNSAID or (key in _CHANGING and not isinstance(value, dict)):
             continue
         if key in ("parameters", "updates") and isinstance(value, dict):
             yield from ((name, item) for name, item in value.items() if item is not None)
@@ -248,7 +261,7 @@ class Builder:
         begins = {
             str(state.effect.arguments.get("loop")): state
             for state in chart.states()
-            if state.effect and state.effect.name == "Begin"
+            if state.effect and state.effect.name in ("Begin", "Each")
         }
         self._loops = {turn: state for turn, state in begins.items() if turn in self._titles}
         self._aliases = {state.id: turn for turn, state in self._loops.items()}

@@ -10,7 +10,7 @@ from math import inf
 from wfc_runtime.digraph import components, has_circle
 from wfc_runtime.machine.chart import AnyMachine, Workflow
 from wfc_runtime.machine.effects import Ask, Begin, Delay
-from wfc_runtime.machine.interpreter import Condition, Edge, Node, Structure, structure_of
+from wfc_runtime.machine.interpreter import Condition, Edge, NextItem, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
 
 # The states and edges of a machine as one graph per region: which state leads to which, and how often.
@@ -62,7 +62,7 @@ class RegionGraph:
             child_in(region, edge.source).id,
             child_in(region, edge.target).id,
             edge,
-            condition.most if condition else None,
+            condition.most if condition else most_items(edge),
             self._begins.get(edge.source.id),
         )
 
@@ -80,6 +80,11 @@ def edges_of(structure: Structure) -> Iterator[tuple[str | None, Edge]]:
 
 def condition_of(edge: Edge) -> Condition | None:
     return next((guard for guard in edge.guards if isinstance(guard, Condition)), None)
+
+
+def most_items(edge: Edge) -> int | None:
+    """The maximum number of items of the loop whose turns an edge begins; None if nothing limits it."""
+    return next((guard.most for guard in edge.guards if isinstance(guard, NextItem)), None)
 
 
 def counted(edge: Edge) -> Condition | None:

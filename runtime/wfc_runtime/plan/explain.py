@@ -11,7 +11,8 @@ from wfc_runtime.contract import Json
 from wfc_runtime.instructions import agent_of
 from wfc_runtime.machine.chart import Workflow
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Fail, Return
-from wfc_runtime.machine.interpreter import Edge, Node, Structure, structure_of
+from wfc_runtime.machine.interpreter import Edge, NextItem, Node, Structure, structure_of
+from wfc_runtime.machine.loops import Each
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
 
@@ -81,6 +82,8 @@ def _type(node: Node, effect: Effect | None, structure: Structure) -> str:
             return "return"
         case Fail():
             return "fail"
+        case Each():
+            return "each"
         case Begin():
             return "while"
         case Assign():
@@ -281,12 +284,11 @@ def _reads(step: StepInfo) -> list[str]:
 
 def _deciding(step: StepInfo) -> Node:
     """The state that chooses where a step leads; for a loop, its turn."""
-    return step.node.eventless[0].target if step.type == "while" else step.node
+    return step.node.eventless[0].target if step.type in ("while", "each") else step.node
 
 
 def _writes(effect: Effect) -> list[str]:
-    updates = getattr(effect, "updates", {})
-    return [*updates, *([effect.writes] if effect.writes else [])]
+    return effect.fields
 
 
 def _branches(step: StepInfo) -> Iterator[dict[str, Json]]:
@@ -296,6 +298,11 @@ def _branches(step: StepInfo) -> Iterator[dict[str, Json]]:
     edges = _deciding(step).eventless
     if edges and condition_of(edges[0]):
         yield _choice(step, edges, step.type)
+    loop = next((guard for guard in edges[0].guards if isinstance(guard, NextItem)), None) if edges else None
+    if loop is not None:
+        most = {} if loop.most is None else {"at_most": loop.most}
+        found = {"step": step.id, "line": step.line, "kind": "each", "then": _goal(edges[0].target)}
+        yield {**found, "else": _goal(edges[1].target), **most}
     recovery = step.node.on.get("recover")
     if recovery and step.type != "goto":
         yield {"step": step.id, "line": step.line, "kind": "on_error", "then": _goal(recovery[0].target)}

@@ -10,9 +10,11 @@ from threading import Lock
 from typing import Any
 
 from wfc_runtime.contract import HUMAN_KINDS
+from wfc_runtime.machine.change import Change
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Effect, Fail, Return
-from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
+from wfc_runtime.machine.interpreter import Condition, Ended, NextItem, structure_of
+from wfc_runtime.machine.say import Say
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.picture.build import Builder
 from wfc_runtime.picture.model import Panel, Picture
@@ -145,8 +147,10 @@ def _color(effect: Effect | None) -> str:
             return "agent" if effect.kind in _AGENT_KINDS else "server"
         case Spawn():
             return "child"
-        case Assign():
+        case Assign() | Change():
             return "state"
+        case Say():
+            return "person"
         case Return() | Fail():
             return "end"
     return "control"
@@ -186,6 +190,8 @@ def _guard(transition: Any, event: str | None) -> _Guard | None:
             return _Guard("when", guarding.text, guarding.reads, guarding.most)
         if isinstance(guarding, Ended):
             return _Guard("ended")
+        if isinstance(guarding, NextItem):
+            return _Guard("next_item", at_most=guarding.most)
         name = getattr(spec.func, "__name__", "")
         if name in ("ok", "otherwise"):
             return _Guard(name)

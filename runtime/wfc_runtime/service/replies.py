@@ -200,8 +200,13 @@ def reply_of(
     claimed: Mapping[str, float] = _NOTHING,
 ) -> Reply:
     if snapshot.status == "running":
-        return pending_reply(subject, machine, snapshot.pending, at, claimed)
-    return ended_reply(subject, snapshot)
+        reply = pending_reply(subject, machine, snapshot.pending, at, claimed)
+    else:
+        reply = ended_reply(subject, snapshot)
+    if not snapshot.outbox:
+        return reply
+    first = {name: reply.pop(name) for name in ("workflow_id", "status")}
+    return {**first, "messages": snapshot.mask.value(snapshot.outbox), **reply}
 
 
 def _asked_for(schema: Json, reads: frozenset[str]) -> Json:

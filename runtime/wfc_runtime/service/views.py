@@ -44,7 +44,8 @@ def checked_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
 def is_wanted(event: Event, kinds: frozenset[str] | None) -> bool:
     if kinds is None or event["event"] in kinds:
         return True
-    failed = event["event"] in ("refused", "interrupted") or bool(event.get("notes") or event.get("error"))
+    noted = any("code" in note for note in event.get("notes", ()))
+    failed = event["event"] in ("refused", "interrupted") or noted or bool(event.get("error"))
     return FAILURES in kinds and failed
 
 
@@ -141,7 +142,8 @@ def _awaited(effect: Effect) -> str:
 
 def _close(bar: dict[str, Json], event: Event) -> None:
     bar.update(ended=event["at"], to=event["seq"], seconds=_between(str(bar["began"]), event["at"]))
-    failures = [*event.get("notes", ()), *([event["error"]] if "error" in event else [])]
+    notes = [note for note in event.get("notes", ()) if "code" in note]
+    failures = [*notes, *([event["error"]] if "error" in event else [])]
     failed = next((one for one in failures if one.get("step_id") == bar["step_id"]), None)
     mine = event.get("step_id") == bar["step_id"]
     if failed is not None:

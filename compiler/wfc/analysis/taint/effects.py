@@ -119,6 +119,7 @@ class File(Protocol):
 
     def tree(self, step: Step, node: Node, names: Named[str, Taint]) -> Taint: ...
     def returned(self, scope: Scope) -> Taint: ...
+    def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint: ...
     def called(self, name: str, given: Taint) -> Taint | None: ...
 
 
@@ -132,6 +133,7 @@ def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
         yield from _answered(step, file, home)
     if child is not None:
         yield from (_task if child.is_task else _workflow)(child, file, home)
+    yield from _changed(step, file, home)
     yield from _assigned(step, file, home)
     yield from _returned(step, file, home)
 
@@ -188,6 +190,20 @@ def _assigned(step: Step, file: File, home: ScopeTypes) -> Outcome:
     output = step.values.get("output_to")
     if output is not None and output.text not in computed:
         yield from _kept(step, home, record(names))
+
+
+def _changed(step: Step, file: File, home: ScopeTypes) -> Outcome:
+    """Fields that get a value as a part: what was in them stays there."""
+    for one in step.partial():
+        if not one.path:
+            continue
+        result = only(origin(step, file)) if step.origin is not Step.origin else CLEAN
+        given = [*one.path.texts, *(one.value.texts if one.value else [])]
+        added = joined(file.tree(step, text.node, {"result": result, "error": result}) for text in given)
+        before = file.read_field(home, one.field, home.inference.definitions.masks.get(one.field, 0))
+        path = file.language.name_of("state", one.field)
+        found = only(added.whole).then(f"{file.language.call(step)} stores it in `{path}`", one.field_span)
+        yield from _kept(step, home, join(found, before), one.field)
 
 
 def _computed(one: Computed, file: File, home: ScopeTypes) -> Outcome:

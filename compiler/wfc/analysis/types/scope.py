@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from math import inf
 
@@ -34,10 +34,11 @@ from wfc.analysis.types.reaching import Children, Definitions, StateFlow, child_
 from wfc.language.ast import Scope
 from wfc.language.derived import Computed
 from wfc.language.fields import TEXT as TEXT_FIELD
+from wfc.language.scopes import loop_variables
 from wfc.language.shape import NUMERIC, InputDecl
 from wfc.language.steps.base import Answered, Step
-from wfc.language.steps.protocol import Child
-from wfc.language.types import ANY, LIST, NULL, Record, Type
+from wfc.language.steps.protocol import Child, Variables
+from wfc.language.types import ANY, INT, LIST, NULL, Record, Type
 from wfc.language.values import Text, Tree
 from wfc.struct import struct
 from wfc.template import parse_template
@@ -160,6 +161,10 @@ class ScopeInference:
         self.states = StateFlow(flow, self.definitions, self._texts)
         self.settled = False
         self._visits: dict[Step, Visit] = {}
+        self._loops = loop_variables(scope)
+        self._owners = {
+            one.items: step for step in scope.walk() if (one := step.names_inside()) and one.items is not None
+        }
         self._visit = Visit()
         nonempty = nonempty_inputs(scope) | nonempty_answers(self.definitions)
         nonzero = nonzero_numbers(scope, self.definitions)
@@ -179,13 +184,22 @@ class ScopeInference:
                 self._visits[step] = self.visit_computed(step)
             return self._visits[step]
         known = self._visits.get(step)
-        if known is not None and (known.final or not self.settled) and not self._is_stale(step, known):
+        # The type of an item depends on another step, the loop: until the types are settled, it is inferred again.
+        around = self._loops.get(step, ())
+        if (
+            known is not None
+            and (self.settled or not around)
+            and (known.final or not self.settled)
+            and not self._is_stale(step, known)
+        ):
             return known
+        names = {**self.names, **self._loop_names(around)}
+        local = step.local_names()
         self._visit = self._visits[step] = Visit(moment=self.definitions.moment)
         texts = self.texts(step)
         for place in texts.plain:
-            self._infer(place, self.names)
-        names = dict(self.names)
+            own = local.get(place.text)
+            self._infer(place, {**names, **own} if own else names)
         child, bindings = step.child(), step.bindings()
         if texts.inner and child is not None and child.is_task:
             # The `with` of a step that runs a task may use the names that the task gets.
@@ -198,6 +212,15 @@ class ScopeInference:
                 # Inside one `updates` a bare name is an earlier key.
                 names = {**names, key: stored(type_of_tree(tree.node, self._visit.types))}
         return self._visit
+
+    def _loop_names(self, around: Iterable[Variables]) -> dict[str, Type]:
+        names: dict[str, Type] = {}
+        for one in around:
+            owner = self._owners.get(one.items) if one.items is not None else None
+            texts = self.visit(owner).types if owner is not None else {}
+            items = type_of_tree(one.items.node, texts) if one.items is not None else LIST
+            names |= {one.item: item_of(without(items, NULL)), one.index: INT}
+        return names
 
     def visit_computed(self, one: Computed) -> Visit:
         """The types of the templates of a field that the scope computes, at any time of a run."""

@@ -15,7 +15,7 @@ from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.author.diff.compare import Reason, match_steps
 from wfc.caching import cached_property
-from wfc.ir import State
+from wfc.ir import State, written_by
 from wfc.language.types import Type, union
 from wfc.project import SourceFile
 from wfc_runtime.machine import Ask, Delay, Spawn
@@ -107,8 +107,7 @@ def _guard_reads(edge: FlowEdge) -> tuple[str, ...]:
 def _written(state: State) -> frozenset[str]:
     if state.effect is None:
         return frozenset()
-    updates = state.effect.arguments.get("updates") or {}
-    return frozenset([*updates, *([state.effect.writes] if state.effect.writes else [])])
+    return frozenset(written_by(state.effect))
 
 
 _WAITING = (Ask, Spawn, Delay)

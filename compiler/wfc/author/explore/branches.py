@@ -193,6 +193,8 @@ class Scope:
                     found += [effect.code, effect.message]
                 case Spawn():
                     found += [effect.items, dict(effect.inputs or {})]
+            found += effect.texts
+        found += [one for derive in self.machine.derived.values() for one in (derive.value, derive.source)]
         return [*found, *(condition.text for condition in self.conditions)]
 
     @cached_property

@@ -3,12 +3,14 @@
 from wfc.language.steps.base import Step
 from wfc.language.steps.break_ import Break
 from wfc.language.steps.call import Call
+from wfc.language.steps.change import Change
 from wfc.language.steps.check_files import CheckFiles
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.continue_ import Continue
 from wfc.language.steps.create_file import CreateFile
 from wfc.language.steps.create_worktree import CreateWorktree
 from wfc.language.steps.delegate import Delegate
+from wfc.language.steps.each import Each
 from wfc.language.steps.edit_file import EditFile
 from wfc.language.steps.fail import Fail
 from wfc.language.steps.foreach import Foreach
@@ -23,6 +25,7 @@ from wfc.language.steps.read_files import ReadFiles
 from wfc.language.steps.read_json_state import ReadJsonState
 from wfc.language.steps.render_template import RenderTemplate
 from wfc.language.steps.return_ import Return
+from wfc.language.steps.say import Say
 from wfc.language.steps.set_state import SetState
 from wfc.language.steps.shell import Shell
 from wfc.language.steps.sql import Sql
@@ -35,11 +38,13 @@ STEP_TYPES: dict[str, type[Step]] = {
     for step in (
         Condition,
         SetState,
+        Change,
         Foreach,
         Return,
         Fail,
         Goto,
         While,
+        Each,
         Break,
         Continue,
         Call,
@@ -47,6 +52,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         Shell,
         McpCall,
         Prompt,
+        Say,
         Wait,
         Delegate,
         CheckFiles,

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from wfc.caching import cached_property
+from wfc.ir import Make
 from wfc.language import types
+from wfc.language.changes import CHANGES, Update, lowered
 from wfc.language.fields import (
     BOOLEAN,
     CONDITION,
@@ -18,6 +20,7 @@ from wfc.language.fields import (
     SECONDS,
     WORD,
     WORDS,
+    Constants,
     FieldType,
     Mismatch,
     Nested,
@@ -27,7 +30,7 @@ from wfc.language.fields import (
     not_json,
 )
 from wfc.language.shape import Field, Shape
-from wfc.language.steps.protocol import Bindings, ChartBuilder, Child, Decision
+from wfc.language.steps.protocol import Bindings, ChartBuilder, Child, Decision, Variables
 from wfc.language.types import Type
 from wfc.language.values import Constant, Literal, Text, Tree, Word
 from wfc.struct import struct
@@ -253,6 +256,18 @@ class Step(Shape):
         """
         return None
 
+    def partial(self) -> Iterator[Update]:
+        """The changes of fields or parts of fields that it makes."""
+        return iter(())
+
+    def names_inside(self) -> Variables | None:
+        """The names that it gives to the steps inside it."""
+        return None
+
+    def local_names(self) -> dict[Text, dict[str, Type]]:
+        """Templates that have names of their own, each with these names and their types."""
+        return {}
+
     def returns(self) -> Tree | None:
         """The value that the run returns when it ends at this step."""
         return None
@@ -320,6 +335,51 @@ class Keeping(Step):
         return {self.output_to.text: (self.output_to.span, self.result_type())} if self.output_to else {}
 
 
+class Changing(Keeping):
+    """A step that waits for a result, and can change fields with it."""
+
+    changes = Field(
+        CHANGES, "Changes of state fields to make with the result, which is called `result` in their values."
+    )
+
+    def local_names(self) -> dict[Text, dict[str, Type]]:
+        mine = {"result": self.result_type()} if self.changes else {}
+        found = dict.fromkeys(_texts(self.changes), mine) if self.changes else {}
+        return {**super().local_names(), **found}
+
+    def partial(self) -> Iterator[Update]:
+        yield from super().partial()
+        yield from self.changes or []
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
+        return {**_changed(self.changes), **super()._writes()}
+
+    def changing(self) -> dict[str, Any]:
+        """The arguments of the effect that say what is changed after a result or a failure."""
+        failed = self.values.get("error_changes")
+        fallback = self.values.get("fallback")
+        return {
+            "changes": lowered(self.changes),
+            "error_changes": lowered(failed),
+            "fallback": Make("Fallback", {"value": fallback.data}) if fallback is not None else None,
+        }
+
+
+def _changed(changes: list[Update] | None) -> dict[str, tuple[Span, Type]]:
+    """The fields that changes write. A field that is changed twice has any type."""
+    found: dict[str, tuple[Span, Type]] = {}
+    for one in changes or []:
+        if one.path:
+            found[one.field] = one.field_span, types.ANY if one.field in found else one.kind
+    return found
+
+
+ERROR = types.Record(
+    "", tuple(types.Property(name, types.TEXT) for name in ("code", "message", "step_id")), open=False
+)
+"""What a step knows about a failure."""
+
+
 class Fallible(Step):
     """A step that can fail and may handle that."""
 
@@ -342,6 +402,23 @@ class Fallible(Step):
 
 class Waiting(Fallible):
     """A step that waits for an answer, optionally with a time limit."""
+
+    error_changes = Field(
+        CHANGES,
+        "Changes of state fields to make when the step has failed; `error` has its `code`, `message` and `step_id`.",
+    )
+
+    def local_names(self) -> dict[Text, dict[str, Type]]:
+        mine: dict[str, Type] = {"error": ERROR}
+        found = dict.fromkeys(_texts(self.error_changes), mine) if self.error_changes else {}
+        return {**super().local_names(), **found}
+
+    def partial(self) -> Iterator[Update]:
+        yield from super().partial()
+        yield from self.error_changes or []
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
+        return {**_changed(self.error_changes), **super()._writes()}
 
     deadline = Field(
         SECONDS,
@@ -373,7 +450,7 @@ class UnknownStep(Step):
 # Steps that suspend the machine until the agent or the user has answered.
 
 
-class Answered(Keeping):
+class Answered(Changing):
     """An action with a kind, parameters and a result. It is lowered to one Ask."""
 
     instruction: str | None = None
@@ -420,8 +497,15 @@ class Answered(Keeping):
             "where": self.narrowing() or None,
             "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
             "deadline": self.setting("deadline") if "deadline" in self.FIELDS else None,
+            **self.changing(),
         }
 
 
 class Action(Answered, Waiting, Retried):
     """An action that can fail and be retried."""
+
+    fallback = Field(
+        Constants(),
+        "The result after a failure that no retry follows; the step then succeeds. Of a command, its output.",
+        example=[],
+    )

@@ -5,7 +5,7 @@ from wfc.language.steps.protocol import ChartBuilder
 
 
 class Break(Step):
-    """Leave the innermost `while`.
+    """Leave the innermost `while` or `each`.
 
     ```yaml
     - id: stop-early

@@ -5,12 +5,12 @@ from typing import Any
 from wfc.caching import cached_property
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.language.shape import Field
-from wfc.language.steps.base import Keeping, Retried, Waiting
+from wfc.language.steps.base import Changing, Retried, Waiting
 from wfc.language.steps.protocol import ChartBuilder, Child
 from wfc.language.values import Text
 
 
-class Call(Keeping, Waiting, Retried):
+class Call(Changing, Waiting, Retried):
     """Run another workflow as a child run. Its return value is the result.
 
     It sees only the inputs that `with` gives it. Calls must not form a cycle, except that a workflow may call itself
@@ -80,4 +80,5 @@ class Call(Keeping, Waiting, Retried):
             "max_depth": self.setting("max_depth"),
             "only_declared": self.setting("only_declared") or None,
             "facts": [word.text for word in self.facts] if self.facts else None,
+            **self.changing(),
         }

@@ -5,7 +5,7 @@ from wfc.language.steps.protocol import ChartBuilder
 
 
 class Continue(Step):
-    """Continue with the next iteration of the innermost `while`.
+    """Continue with the next iteration of the innermost `while`, or with the next item of the innermost `each`.
 
     ```yaml
     - id: skip-the-rest

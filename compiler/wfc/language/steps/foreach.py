@@ -6,12 +6,12 @@ from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ID, ITEMS, JOIN, OPTIONAL_TEXT, WORD
 from wfc.language.shape import BUDGET, Field
-from wfc.language.steps.base import Keeping, Retried, Waiting
+from wfc.language.steps.base import Changing, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
 from wfc.language.types import Type
 
 
-class Foreach(Keeping, Waiting, Retried):
+class Foreach(Changing, Waiting, Retried):
     """Run a task once per item, each time as a child run.
 
     Children run in parallel, at most `max_parallel` at the same time, or one after the other with `sequential: true`;
@@ -107,4 +107,5 @@ class Foreach(Keeping, Waiting, Retried):
             "tools": [tool.text for tool in self.tools] if self.tools is not None else None,
             "session": self.session.text if self.session else None,
             "budget": self.budget.limits() if self.budget else None,
+            **self.changing(),
         }

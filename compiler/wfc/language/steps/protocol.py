@@ -76,6 +76,16 @@ class Bindings:
     """Whether each value may use the keys before it. Otherwise all may use the names of the step's child."""
 
 
+@struct(frozen=True, eq=False)
+class Variables:
+    """The names that a loop gives to the steps inside it."""
+
+    item: str
+    index: str
+    items: Tree | None
+    """The list that it goes over."""
+
+
 @struct(frozen=True)
 class Decision:
     """A condition that a step evaluates, and the steps that run after either outcome."""
@@ -108,7 +118,11 @@ class ChartBuilder(Protocol):
         """The state at which the step of that name begins; `after` if there is no such step."""
         ...
 
-    def loop(self, turn: str, after: str) -> AbstractContextManager[None]:
+    def part(self, step: Step, part: str) -> str:
+        """The id of the state that is a named part of a step."""
+        ...
+
+    def loop(self, turn: str, after: str, variables: Variables | None = None) -> AbstractContextManager[None]:
         """Steps lowered inside are the body of a loop: `continue` leads to `turn` and `break` to `after`."""
         ...
 
@@ -163,8 +177,18 @@ class ChartBuilder(Protocol):
         """The effect that sets the count of a loop's turns to zero; `turn` is the state that counts."""
         ...
 
-    def guard(self, step: Step, condition: Text | None, most: int | None = None) -> Guard:
-        """A condition of the step, which may hold at most `most` times."""
+    def turn(self, fields: dict[str, str]) -> Effect | None:
+        """The effect that begins a turn of a loop and writes its number, item or index; None without fields."""
+        ...
+
+    def guard(
+        self, step: Step, condition: Text | None, most: int | None = None, leaves: bool = False
+    ) -> Guard:
+        """A condition of the step, which may hold at most `most` times; then it fails or, if it `leaves`, is false."""
+        ...
+
+    def next_item(self, most: int | None) -> Guard:
+        """A guard of a loop over a list: there is another item."""
         ...
 
     def guard_on(self, field: str) -> Guard:

@@ -17,7 +17,7 @@ from wfc.language.fields import (
     OneOf,
 )
 from wfc.language.shape import Field, Shape
-from wfc.language.steps.base import Action
+from wfc.language.steps.base import Action, Recovery
 from wfc.language.steps.served import SECRETS, parameter, placeholders
 from wfc.language.types import Property, Record, Type
 from wfc.language.values import Text, Tree
@@ -100,6 +100,10 @@ class Shell(Action):
     fails_on_exit = Field(
         BOOLEAN, "Whether a non-zero exit code fails the step: `retry` and `on_error` see it.", default=False
     )
+    output_format = Field(
+        OneOf(("text", "lines", "json", "key_value")),
+        "How its output is parsed, for `value` of the result; `key_value` takes lines `k=v` or `k: v`.",
+    )
     runner = Field(
         OneOf(("agent", "server")),
         "Who runs it; `server` only if its operator allows that.",
@@ -136,7 +140,15 @@ class Shell(Action):
     def ask(self) -> dict[str, Any]:
         server = {"runner": "server"} if self.setting("runner") == "server" else {}
         failing = {"fails_on_exit": True} if self.setting("fails_on_exit") else {}
-        return {**super().ask(), **server, **failing}
+        handler = self.on_error
+        goes_on = handler is not None and not isinstance(handler, Recovery) and handler.text == "continue"
+        return {
+            **super().ask(),
+            **server,
+            **failing,
+            "format": self.output_format.text if self.output_format else None,
+            "keeps_failed": True if failing and self.changes and goes_on else None,
+        }
 
     def narrowing(self) -> dict[str, Any]:
         """Later steps read the files, so the result must have the content of each, or null."""
@@ -150,6 +162,9 @@ class Shell(Action):
 
     def result_type(self) -> Type:
         known = super().result_type()
+        if self.output_format and isinstance(known, Record):
+            value = Property("value", _FORMATS[self.output_format.text])
+            known = replace(known, properties=(*known.properties, value))
         if not self.outputs or not isinstance(known, Record):
             return known
         files = Record("", tuple(Property(name, output.kind) for name, output in self.outputs.items()))
@@ -157,4 +172,10 @@ class Shell(Action):
         return replace(known, properties=(*kept, Property("outputs", files)))
 
 
+_FORMATS: dict[str, Type] = {
+    "text": types.TEXT,
+    "lines": types.ListType(types.TEXT),
+    "json": types.ANY,
+    "key_value": types.OBJECT,
+}
 _PLAIN = ("working_dir", "env", "shell", "capture_output")

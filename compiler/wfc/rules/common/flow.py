@@ -120,7 +120,7 @@ class Loops:
                 inside = {node for one in (step, *body) for node in nodes.get(one, ())}
                 mine = set(nodes.get(step, ()))
                 if not any(self._leaves(node, inside) for node in inside - mine):
-                    yield Loop(step, [condition], _written(body), "on_error" in step.values)
+                    yield Loop(step, [condition], _written([step, *body]), _handles_end(step))
 
     def _leaves(self, node: str, inside: set[str]) -> bool:
         return any(edge.target not in inside for edge in self._flow.out.get(node, ()) if edge.join is None)
@@ -229,6 +229,11 @@ def _is_choice(edge: FlowEdge) -> bool:
 
 def _written(steps: list[Step]) -> frozenset[str]:
     return frozenset(name for step in steps for name in step.writes())
+
+
+def _handles_end(step: Step) -> bool:
+    """Whether the author says what happens when the iterations are used up."""
+    return "on_error" in step.values or "at_limit" in step.values
 
 
 _ANSWER = "selected"
