@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it sta
     from wfc.language.steps.base import Step
     from wfc.language.types import Type
 
-BEGINS = ("Begin", "Each")
+BEGINS = ("Begin", "EachItem")
 """The effects that enter a loop."""
 
 FINISHED = "finished"

@@ -108,7 +108,7 @@ class Update(Shape):
     def lowered(self) -> Make:
         operation = self.setting("operation")
         return Make(
-            "Update",
+            "FieldUpdate",
             {
                 "path": tuple(self.parts),
                 **({"operation": operation} if operation != "set" else {}),

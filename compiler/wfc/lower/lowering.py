@@ -142,7 +142,7 @@ class Lowering:
         return Guard("next_item", at_most=most)
 
     def turn(self, fields: dict[str, str]) -> Effect | None:
-        return Effect("Turn", lambda: dict(fields)) if fields else None
+        return Effect("LoopTurn", lambda: dict(fields)) if fields else None
 
     def guard_on(self, field: str) -> Guard:
         return Guard("when", f"{{{{ state.{field} }}}}", (field,))
@@ -185,7 +185,9 @@ class Lowering:
     def loops(self) -> dict[str, Make]:
         """The loops with variables, outer ones first."""
         return {
-            turn: Make("Loop", {"item": one.item, "index": one.index, "inside": tuple(self._inside[turn])})
+            turn: Make(
+                "LoopNames", {"item": one.item, "index": one.index, "inside": tuple(self._inside[turn])}
+            )
             for turn, one in self._named.items()
         }
 

@@ -21,10 +21,10 @@ def _words(text: str) -> frozenset[str]:
 MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener added addressed
     allow_event_without_transition allowed_events at_start atomic_configuration_update bind_events_to budget
-    cancel_event caught catch_errors_as_events configuration configuration_values current_state current_state_value
-    deferred derived enable_self_transition_entries enabled_events events facts fields final_states history_values id
-    initial initial_state inputs is_terminated loops model name on_enter_state on_exit_state prepare raise_ secrets
-    send simulate start_configuration_values start_values state_field states states_map steps
+    cancel_event catch_errors_as_events caught configuration configuration_values current_state current_state_value
+    deferred derived enable_self_transition_entries enabled_events events expressions facts fields final_states
+    history_values id initial initial_state inputs is_terminated loops model name on_enter_state on_exit_state
+    prepare raise_ secrets send simulate start_configuration_values start_values state_field states states_map steps
     validate_disconnected_states validate_final_reachability validate_trap_states view
 """)
 """Attributes of the runtime's Machine and of its instances, where every state becomes an attribute too."""
@@ -48,12 +48,12 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """Names that no state may have."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin Change CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
-    CreateFileResult CreateWorktreeResult Delay DelegateResult Derive Each EditFileResult Fail FailedChild
-    Fallback Field Fields GitChangesResult GitSnapshotResult InfoAnswer Inputs Join Literal Loop Machine
-    MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult
-    Report Retry Return Say Secret ShellResult Spawn State TextAnswer Turn TypedDict Update WORKFLOW WaitResult
-    Workflow WorkflowInputs WorkflowObject WorkflowState WriteJsonStateResult
+    Annotated Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
+    CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail FailedChild Field
+    FieldUpdate Fields GitChangesResult GitSnapshotResult InfoAnswer Inputs Join Literal LoopNames LoopTurn Machine
+    MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Report
+    Retry Return Say Secret ShellResult Spawn State TextAnswer TypedDict UseFallback WORKFLOW WaitResult Workflow
+    WorkflowInputs WorkflowObject WorkflowState WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 

@@ -3,13 +3,24 @@
 from pydantic import Field
 from statemachine import State
 
-from wfc_runtime.machine.change import Change, Update
+from wfc_runtime.machine.change import ChangeFields, FieldUpdate
 from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.derive import Derive
-from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Fail, Fallback, Join, Retry, Return
+from wfc_runtime.machine.effects import (
+    Ask,
+    Assign,
+    Begin,
+    Delay,
+    Effect,
+    Fail,
+    Join,
+    Retry,
+    Return,
+    UseFallback,
+)
 from wfc_runtime.machine.inputs import lenient, one_of, unchecked, with_keys
 from wfc_runtime.machine.interpreter import at_most, ended, faultless, next_item, ok, otherwise, when
-from wfc_runtime.machine.loops import Each, Loop, Turn
+from wfc_runtime.machine.loops import EachItem, LoopNames, LoopTurn
 from wfc_runtime.machine.redaction import Secret
 from wfc_runtime.machine.say import Say
 from wfc_runtime.machine.spawn import Spawn
@@ -18,16 +29,17 @@ __all__ = [
     "Ask",
     "Assign",
     "Begin",
-    "Change",
+    "ChangeFields",
     "Delay",
     "Derive",
-    "Each",
+    "EachItem",
     "Effect",
     "Fail",
-    "Fallback",
     "Field",
+    "FieldUpdate",
     "Join",
-    "Loop",
+    "LoopNames",
+    "LoopTurn",
     "Machine",
     "Retry",
     "Return",
@@ -35,8 +47,7 @@ __all__ = [
     "Secret",
     "Spawn",
     "State",
-    "Turn",
-    "Update",
+    "UseFallback",
     "Workflow",
     "WorkflowInputs",
     "WorkflowObject",

@@ -22,7 +22,7 @@ _LARGEST = 2**1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Update:
+class FieldUpdate:
     """One change of a field or of a part of it."""
 
     path: Sequence[Json]
@@ -114,10 +114,10 @@ class Resolved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change(Effect):
+class ChangeFields(Effect):
     """Change fields or parts of fields, all of them or none. Every expression sees the state from before."""
 
-    updates: Sequence[Update]
+    updates: Sequence[FieldUpdate]
 
     @property
     def fields(self) -> list[str]:

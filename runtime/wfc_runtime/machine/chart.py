@@ -17,7 +17,7 @@ from wfc_runtime.machine.budget import Steps
 from wfc_runtime.machine.derive import Derive
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.machine.interpreter import ok
-from wfc_runtime.machine.loops import Loop
+from wfc_runtime.machine.loops import LoopNames
 from wfc_runtime.machine.run import Run
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """Fields that are computed once, when a run starts: expressions over the inputs."""
     derived: ClassVar[Mapping[str, Derive]] = {}
     """Fields that are computed from others whenever these change, in the order of their dependencies."""
-    loops: ClassVar[Mapping[str, Loop]] = {}
+    loops: ClassVar[Mapping[str, LoopNames]] = {}
     """Loops with variables, by the state at which their turns begin, outer ones first."""
     secrets: ClassVar[tuple[str, ...]] = ()
     """Fields whose values are redacted wherever a run is shown."""

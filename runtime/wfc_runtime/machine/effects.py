@@ -29,7 +29,7 @@ from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.change import Update
+    from wfc_runtime.machine.change import FieldUpdate
     from wfc_runtime.machine.run import Run
 
 
@@ -55,7 +55,7 @@ _LONGEST = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fallback:
+class UseFallback:
     """The result that a failed step has instead."""
 
     value: Json
@@ -78,11 +78,11 @@ class Effect:
     reads: tuple[str, ...] = ()
     writes: str | None = None
     retry: Retry | None = None
-    changes: Sequence[Update] = ()
+    changes: Sequence[FieldUpdate] = ()
     """Changes of fields that are made with the result, as `result`, in the same write."""
-    error_changes: Sequence[Update] = ()
+    error_changes: Sequence[FieldUpdate] = ()
     """Changes of fields that are made when the step has failed finally, with `error`."""
-    fallback: Fallback | None = None
+    fallback: UseFallback | None = None
     """The result after a failure that no retry follows: the step then succeeds."""
     keeps_failed: bool = False
     """Whether `changes` are also made with the result of a command that failed the step by its exit code."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loop:
+class LoopNames:
     """The names of a loop's variables, and the states inside it, which see them."""
 
     item: str
@@ -30,7 +30,7 @@ class Loop:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Each(Begin):
+class EachItem(Begin):
     """Enter a loop over the items of a list, which is evaluated once."""
 
     items: Json
@@ -56,7 +56,7 @@ class Each(Begin):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn(Effect):
+class LoopTurn(Effect):
     """Begin a turn of a loop: write its number, its item or its index to fields."""
 
     count_to: str | None = None
@@ -115,7 +115,7 @@ def end_loops(run: Run, state: str) -> None:
     if not gone:
         return
     run.snapshot.items = {turn: found for turn, found in items.items() if turn not in gone}
-    effects = [effect for turn in gone if isinstance(effect := run.structure.steps.get(turn), Turn)]
+    effects = [effect for turn in gone if isinstance(effect := run.structure.steps.get(turn), LoopTurn)]
     fields = [name for effect in effects for name in (effect.item_to, effect.index_to) if name]
     if fields:
         run.write(dict.fromkeys(fields))

@@ -261,7 +261,7 @@ class Builder:
         begins = {
             str(state.effect.arguments.get("loop")): state
             for state in chart.states()
-            if state.effect and state.effect.name in ("Begin", "Each")
+            if state.effect and state.effect.name in ("Begin", "EachItem")
         }
         self._loops = {turn: state for turn, state in begins.items() if turn in self._titles}
         self._aliases = {state.id: turn for turn, state in self._loops.items()}

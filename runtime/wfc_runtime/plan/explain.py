@@ -12,7 +12,7 @@ from wfc_runtime.instructions import agent_of
 from wfc_runtime.machine.chart import Workflow
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Fail, Return
 from wfc_runtime.machine.interpreter import Edge, NextItem, Node, Structure, structure_of
-from wfc_runtime.machine.loops import Each
+from wfc_runtime.machine.loops import EachItem
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
 
@@ -82,7 +82,7 @@ def _type(node: Node, effect: Effect | None, structure: Structure) -> str:
             return "return"
         case Fail():
             return "fail"
-        case Each():
+        case EachItem():
             return "each"
         case Begin():
             return "while"

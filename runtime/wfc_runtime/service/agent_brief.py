@@ -22,11 +22,11 @@ from wfc_runtime.machine import (
     WorkflowState,
     ok,
 )
-from wfc_runtime.machine.change import Change
+from wfc_runtime.machine.change import ChangeFields
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
 from wfc_runtime.machine.interpreter import Condition
-from wfc_runtime.machine.loops import Each
+from wfc_runtime.machine.loops import EachItem
 from wfc_runtime.machine.say import Say
 
 _SHORTEST = 300
@@ -131,13 +131,13 @@ def _doing(effect: Effect | None) -> Iterator[str]:
             yield "Return this value; nothing after it counts."
         case Fail():
             yield 'Stop, and return {"error": ...} with this code and message.'
-        case Each():
+        case EachItem():
             yield f"Do the steps of this loop for each of {effect.items}, one after the other."
         case Begin():
             yield "A loop begins."
         case Say():
             yield "Tell the user this."
-        case Change():
+        case ChangeFields():
             yield "Change these values."
     if effect is not None and effect.writes:
         yield f"Keep the result as `{effect.writes}`."
@@ -156,7 +156,7 @@ def _details(effect: Effect | None) -> Iterator[str]:
             yield from _values(effect.updates)
         case Say():
             yield from _values({"message": effect.message})
-        case Change():
+        case ChangeFields():
             yield from _values(
                 {
                     ".".join(

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from wfc_runtime.contract import HUMAN_KINDS
-from wfc_runtime.machine.change import Change
+from wfc_runtime.machine.change import ChangeFields
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Effect, Fail, Return
 from wfc_runtime.machine.interpreter import Condition, Ended, NextItem, structure_of
@@ -147,7 +147,7 @@ def _color(effect: Effect | None) -> str:
             return "agent" if effect.kind in _AGENT_KINDS else "server"
         case Spawn():
             return "child"
-        case Assign() | Change():
+        case Assign() | ChangeFields():
             return "state"
         case Say():
             return "person"

@@ -361,7 +361,7 @@ class Changing(Keeping):
         return {
             "changes": lowered(self.changes),
             "error_changes": lowered(failed),
-            "fallback": Make("Fallback", {"value": fallback.data}) if fallback is not None else None,
+            "fallback": Make("UseFallback", {"value": fallback.data}) if fallback is not None else None,
         }
 
 

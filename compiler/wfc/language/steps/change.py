@@ -48,5 +48,7 @@ class Change(Retried):
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.perform(
-            self, chart.effect("Change", self, lambda: {"updates": lowered(self.changes)}, keeps=False), after
+            self,
+            chart.effect("ChangeFields", self, lambda: {"updates": lowered(self.changes)}, keeps=False),
+            after,
         )

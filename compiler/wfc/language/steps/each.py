@@ -59,7 +59,7 @@ class Each(Fallible):
     def lower(self, chart: ChartBuilder, after: str) -> None:
         body = self.steps or []
         turn = chart.part(self, "turn")
-        chart.perform(self, chart.effect("Each", self, lambda: self._each(turn)), turn, after)
+        chart.perform(self, chart.effect("EachItem", self, lambda: self._each(turn)), turn, after)
         fields = {name: self.values[name].text for name in ("item_to", "index_to") if name in self.values}
         chart.state(self, chart.turn(fields), part="turn")
         guard = chart.next_item(self.setting("max_items"))
