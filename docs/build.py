@@ -25,6 +25,7 @@ from wfc.dialects.blocks.file import (
 )
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import STATE_DOCS, block_page
+from wfc.dialects.phases.file import Agent, Phase, PhasesFile, Role
 from wfc.language.ast import Task, Workflow
 from wfc.language.changes import Update
 from wfc.language.derived import Derivation
@@ -44,6 +45,7 @@ def pages() -> dict[str, str]:
     made = {
         "language.md": _language(),
         "blocks.md": _blocks(),
+        "phases.md": _phases(),
         "checks.md": checks(),
         "mistakes.md": mistakes(),
         "command-line.md": _command_line(),
@@ -136,6 +138,19 @@ def _blocks() -> Iterator[str]:
         page = block_page(name)
         yield from ("", f"### {name}", "", page.markdown, "")
         yield from table(page.fields)
+
+
+# -- missions of phases --------------------------------------------------------
+
+
+def _phases() -> Iterator[str]:
+    part = (HERE / "parts" / "phases.md").read_text(encoding="utf-8")
+    yield from ("# Missions of phases", "", MADE, "", part)
+    yield from ("## The file", "")
+    yield from _fields_of(PhasesFile)
+    for title, shape in (("Phases", Phase), ("Agents", Agent), ("Roles", Role)):
+        yield from ("", f"### {title}", "", _doc(shape), "")
+        yield from _fields_of(shape)
 
 
 # -- the command line ----------------------------------------------------------

@@ -120,7 +120,7 @@ def _after(snippet: str) -> str:
         lines.append("name: example")
     if "blocks" not in keys:
         lines.append("version: '1.0.0'")
-    if "blocks" not in keys and "steps" not in keys and not snippet.startswith("- "):
+    if not keys & {"blocks", "steps", "phases"} and not snippet.startswith("- "):
         lines.append(_a_step(snippet))
     inputs = dict.fromkeys(re.findall(r"\binputs\.(\w+)", snippet))
     if inputs and "inputs" not in keys and "tasks" not in keys:

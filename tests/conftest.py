@@ -47,6 +47,7 @@ SLOW = (
     "tests/javascript/test_attacks.py::test_exhaustion",
     "tests/javascript/test_attacks.py::test_other_threads",
     "tests/robustness/",
+    "tests/phases/test_server.py",
     "tests/server/test_durability",
     "tests/server/test_inspector",
     "tests/runtime/test_durability",

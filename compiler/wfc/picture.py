@@ -1,26 +1,40 @@
-"""The picture of a workflow from its IR: all charts, or of a graph of dependencies the graph as its author wrote it."""
+"""The picture of a workflow from its IR: all charts; of a graph of dependencies the graph as its author wrote it; of a
+mission its phases with their agents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
 
 from wfc.ir import FINISHED, Chart, Module, State, Vertex
 from wfc_runtime.picture.build import TIP_WIDTH, Builder, badge_of, heading_of, merged, who_of
-from wfc_runtime.picture.model import Flow, Link, Node, Panel, Picture, Shape
+from wfc_runtime.picture.model import Flow, Line, Link, Node, Panel, Picture, Shape
 from wfc_runtime.picture.text import shorten, show
 
 IN_ANY_CASE = "in any case"
 Graph = Mapping[str, Vertex]
 """Steps by name, with their dependencies."""
+Outline = Mapping[str, Mapping[str, Any]]
+"""Phases by name, with the steps of their agents."""
 
 
-def to_picture(module: Module, task: str | None = None, graph: Graph | None = None) -> Picture:
-    """All charts of a workflow, or that of one task. The main steps are shown as the `graph`, if there is one."""
+def to_picture(
+    module: Module, task: str | None = None, graph: Graph | None = None, outline: Outline | None = None
+) -> Picture:
+    """All charts of a workflow, or that of one task. The main steps are shown as the `graph`, or as the phases of the
+    `outline`, if there is one."""
     charts = [chart for title, chart in module.tasks.items() if task in (None, title)]
     panels = [_panel(chart, f"task {chart.title}", Builder(chart).root(), chart.title) for chart in charts]
     if task is None:
         main = module.main
-        flow = Builder(main).root() if graph is None else _graph_flow(main, graph)
+        flow = (
+            _graph_flow(main, graph)
+            if graph
+            else _phases_flow(main, outline)
+            if outline
+            else Builder(main).root()
+        )
         panels.insert(0, _panel(main, f"{module.name} {module.version}".strip(), flow))
     return Picture(module.name if task is None else f"{module.name}: {task}", tuple(panels))
 
@@ -53,6 +67,58 @@ def _graph_flow(chart: Chart, graph: Graph) -> Flow:
         sources = [node.id]
     flow.links = list(merged(flow.links))
     return flow
+
+
+def _phases_flow(chart: Chart, outline: Outline) -> Flow:
+    """A frame for each phase with its agents in it, and a node for each checkpoint."""
+    states = {state.title: state for state in chart.states()}
+    names = Builder(chart)
+    start = Node(names.free("start"), Shape.START, stands_for="")
+    flow = Flow(chart.title, [start])
+    before = start.id
+    for phase in outline.values():
+        title = f"{phase['number']}. {phase['name']}"
+        agents = [(states[name], role) for name, role in phase["agents"].items() if name in states]
+        frame = ""
+        if agents:
+            frame = names.free(f"phase_{phase['number']}")
+            branches = _agent_flows(agents, names, is_parallel=phase.get("parallel", False))
+            flow.nodes.append(
+                Node(frame, Shape.PARALLEL, title, branches=branches, stands_for=agents[0][0].id)
+            )
+            flow.links.append(Link(before, frame))
+            before = frame
+        gate = states.get(phase.get("checkpoint", ""))
+        if gate is not None:
+            tip = tuple(heading_of(gate, gate.kind))
+            words = "approval" if agents else title
+            flow.nodes.append(Node(gate.id, Shape.BOX, words, "a person decides", gate.color, "", tip))
+            flow.links.append(Link(before, gate.id))
+            if frame:
+                flow.links.append(Link(gate.id, frame, "change", Line.AGAIN))
+            before = gate.id
+    end = Node(names.free("end"), Shape.END, stands_for=FINISHED)
+    flow.nodes.append(end)
+    flow.links.append(Link(before, end.id))
+    return flow
+
+
+def _agent_flows(agents: list[tuple[State, str]], names: Builder, *, is_parallel: bool) -> tuple[Flow, ...]:
+    """One flow for each agent of a parallel phase; otherwise one for all, one agent after the other."""
+    groups = [[one] for one in agents] if is_parallel else [agents]
+    flows: list[Flow] = []
+    for group in groups:
+        flow = Flow("")
+        for state, role in group:
+            parameters = state.effect.arguments.get("parameters", {}) if state.effect else {}
+            sort = parameters.get("subagent_type")
+            detail = f"played by {sort}" if sort and sort != role else "agent"
+            tip = tuple(heading_of(state, state.kind))
+            flow.nodes.append(Node(state.id, Shape.BOX, role, show(detail, 60), state.color, "", tip))
+        flow.nodes.append(Node(names.free(f"{group[-1][0].id}_done"), Shape.JOIN))
+        flow.links = [Link(one.id, other.id) for one, other in pairwise(flow.nodes)]
+        flows.append(flow)
+    return tuple(flows)
 
 
 def _is_work(state: State, chart: Chart) -> bool:

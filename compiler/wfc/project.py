@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping as ReadOnly
 from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from wfc.caching import cached_property
 from wfc.config import CompileLimits, Config, TextFile
-from wfc.dialects import Dialect, dialect_of
+from wfc.dialects import Dialect, Surroundings, dialect_of, read_document
 from wfc.ir import Module
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import CORE, Language, Parsed, Report
@@ -24,7 +25,7 @@ from wfc.suppress import Suppressions
 from wfc.testfiles import is_test_file, tested_names
 from wfc.testfiles.cases import TestFile, read_tests
 from wfc.testfiles.reader import Reader
-from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
+from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, read_source
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 from wfc_runtime.line_map import SUFFIX, read_line_map
 
@@ -263,6 +264,9 @@ class Project:
     """Whether a workflow without a file can be called: a server has compiled workflows."""
     overrides: Callable[[str], bool] = lambda path: False
     """Whether a file is in a folder shared by all projects. There a name may occur again; the first file wins."""
+    companions: Callable[[], ReadOnly[str, str]] = dict
+    """The texts of files that are not workflows but that these refer to, by path relative to the project: agents and
+    definitions. Read only when a language needs them."""
     processes: int = 1
     """The number of processes that may check the files in parallel."""
     progress: Callable[[int, int], None] = lambda done, of: None
@@ -320,7 +324,7 @@ class Project:
     @cached_property
     def beside(self) -> Project:
         """The other files, in a project of their own: they see only each other."""
-        found = Project(self.config, overrides=self.overrides, texts=self.texts)
+        found = Project(self.config, overrides=self.overrides, texts=self.texts, companions=self.companions)
         for path, data in self.others():
             load_file(path, data, self.config, found)
         return found
@@ -341,11 +345,11 @@ def load_file(path: str, data: bytes, config: Config, project: Project) -> Sourc
     if problems:
         file = SourceFile(source, Document(None, problems), config, None, project)
     else:
-        document = parse_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
+        document = read_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
         root = document.root
         if is_test_file(path):
             return _load_tests(SourceFile(source, document, config, None, project))
-        parsed = dialect_of(root).parse(root) if isinstance(root, Mapping) else None
+        parsed = _parse(root, path, project) if isinstance(root, Mapping) else None
         file = SourceFile(source, document, config, parsed, project)
         if "instructions_file" in source.text:
             _include(file)
@@ -359,6 +363,15 @@ def _include(file: SourceFile) -> None:
         if isinstance(word, Word):
             found = file.project.texts(file.source.path, word.text)
             step.included, step.include_problem = found.text, found.problem
+
+
+def _parse(root: Mapping, path: str, project: Project) -> Parsed:
+    dialect = dialect_of(root)
+    if not dialect.has_companions:
+        return dialect.parse(root)
+    config = project.config
+    place = os.path.relpath(os.path.realpath(path), config.root).replace(os.sep, "/")
+    return dialect.parse_among(root, Surroundings(place, config, project.companions()))
 
 
 def _load_tests(file: SourceFile) -> SourceFile:

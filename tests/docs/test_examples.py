@@ -166,6 +166,8 @@ MADE: dict[str, Callable[[Fence], bool]] = {
     "docs/blocks.md": lambda fence: fence.text in [block_page(name).example for name in KINDS],
     "docs/command-line.md": lambda fence: fence.text.startswith("Usage: wfc"),
     "docs/parts/blocks.md": lambda fence: fence.text in [other.text for other in FENCES["docs/blocks.md"]],
+    "docs/phases.md": lambda fence: fence.language == "markdown",  # tests/phases/test_markdown.py
+    "docs/parts/phases.md": lambda fence: fence.text in [other.text for other in FENCES["docs/phases.md"]],
 }
 
 

@@ -93,6 +93,10 @@ def test_the_two_commands_are_targets_of_the_makefile(texts: list[str]) -> None:
 @holds((README, "pip install ."))
 def test_every_command_it_lists_works_in_a_project(texts: list[str], tmp_path: Path) -> None:
     write(tmp_path / "workflows", **{"my-workflow": ""})
+    (tmp_path / "workflows" / "my-mission.yaml").write_text(
+        "name: my-mission\nphases:\n  - {number: 1, agents: [{type: general-purpose}], completion: done}\n",
+        encoding="utf-8",
+    )
     (tmp_path / "old.yaml").write_text(
         "name: old\nblocks:\n  - {id: a, type: Shell, inputs: {command: make}}\n", encoding="utf-8"
     )

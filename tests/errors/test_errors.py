@@ -42,7 +42,7 @@ CASES = sorted(
 
 def files_of(path: Path) -> list[Path]:
     """A case's files. The fix of a folder is shown for its first file."""
-    return sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    return sorted([*path.glob("*.yaml"), *path.glob("*.md")]) if path.is_dir() else [path]
 
 
 def findings(path: Path, text: str | None = None) -> list[Diagnostic]:

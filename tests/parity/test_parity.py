@@ -38,7 +38,8 @@ def text_of(path: Path) -> str:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_same_flow_is_the_same_machine_in_every_language(name: str) -> None:
-    assert set(PAIRS[name]) == {dialect.name for dialect in DIALECTS}
+    # A mission has no single actions; tests/phases compares missions with what `convert` and `mission` write of them.
+    assert set(PAIRS[name]) == {dialect.name for dialect in DIALECTS} - {"phases"}
     dumps = {language: dump(module_of(file_of(text_of(path)))) for language, path in PAIRS[name].items()}
     assert dumps["blocks"] == dumps["steps"]
 

@@ -22,8 +22,10 @@ from tests.replay.recording import FOLDER, Recorded, encode, standing, write
 from tests.support import ROOT
 from tests.torture.agent import Agent, Direct
 from tests.torture.clock import clock_of
-from tests.unit.explore.support import search_of
+from tests.unit.explore.support import search_in
 from wfc.author.explore.trial import Trace
+from wfc.workspace.files import select
+from wfc.workspace.loading import load_project
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.registry import Registry
@@ -33,7 +35,46 @@ from wfc_runtime.store import Store
 
 GENERATED = ROOT / "generated"
 _MADE_UP = ("hopeful", "clumsy-1", "clumsy-2")
+
+
+def _mission(
+    name: str, agents: str, checkpoints: str, files: str, *criteria: str
+) -> dict[tuple[str, str], list[Any]]:
+    """Answers with which a mission completes: every agent reports success, and the person approves."""
+    report = {"status": "success", "summary": "Done.", "evidence": dict.fromkeys(criteria, "seen")}
+    answers: dict[str, Any] = dict.fromkeys(agents.split(), report)
+    answers |= {f"{phase}-checkpoint": {"selected": "approve"} for phase in checkpoints.split()}
+    answers |= {f"{phase}-outputs": {"found": ["x"], "missing": []} for phase in files.split()}
+    return {(name, step): [answer] for step, answer in answers.items()}
+
+
 _HOPES: dict[str, dict[tuple[str, str], list[Any]]] = {
+    "audit-security": _mission(
+        "audit-security",
+        "model audit-security-reviewer audit-access-auditor audit-supply-auditor report fix",
+        "report",
+        "report",
+        "each finding that the report marks for fixing has a fix",
+        "each fix has a test that fails without it",
+    ),
+    "build-feature": _mission(
+        "build-feature",
+        "design build-developer build-test-author integrate review-code-reviewer review-test-reviewer repair",
+        "design review",
+        "design",
+        "tests pass",
+        "checks pass",
+        "every finding of the review is fixed or explained",
+        "all tests pass",
+    ),
+    "overhaul-docs": _mission(
+        "overhaul-docs",
+        "inventory outline write-tutorial-writer write-guide-writer write-reference-writer edit",
+        "outline edit",
+        "outline write",
+        "no link leads nowhere",
+        "every example was run",
+    ),
     "release-notes": {
         ("release-notes", "remember"): [{"path": "x", "created": True, "merged_data": {"version": "1.2.3"}}]
     },
@@ -131,9 +172,8 @@ def record(workflow: str, label: str, folder: Path, trace: Trace | None = None) 
 
 def explored(workflow: str) -> list[Trace]:
     """Trials that together go by every edge that the exploration came by."""
-    sources = [path for path in sorted((ROOT / "workflows").glob("*.yaml")) if ".test" not in path.suffixes]
-    paths = sorted(sources, key=lambda path: path.stem != workflow)
-    search = search_of(*(path.read_text(encoding="utf-8") for path in paths), runs=200)
+    _, files = load_project(select((str(ROOT / "workflows"),)))
+    search = search_in(next(file for file in files.values() if file.name == workflow), runs=200)
     search.go()
     left, chosen = set(search.covered), []
     traces: Sequence[Trace] = list({id(trace): trace for trace in search.covered.values()}.values())

@@ -17,6 +17,7 @@ from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
 INPUTS: dict[str, dict[str, Any]] = {
+    "build-feature": {"feature": "Search the notes by tag.", "slug": "tag-search"},
     "deploy-service": {
         "service_name": "shop",
         "version": "1.2.3",

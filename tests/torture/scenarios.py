@@ -38,11 +38,13 @@ class Scenario:
 def scenarios() -> tuple[Scenario, ...]:
     """All that there are, by workflow."""
     found: list[Scenario] = []
-    for path in sorted((ROOT / "workflows").glob("*.test.yaml")):
+    for path in sorted((ROOT / "workflows").rglob("*.test.yaml")):
         reader = Reader.of(str(path), path.read_bytes(), CompileLimits())
         cases = read_tests(reader).cases
         assert not reader.found, reader.found
-        workflow = path.name.removesuffix(".test.yaml")
+        # A mission in Markdown has the name of its folder.
+        stem = path.name.removesuffix(".test.yaml")
+        workflow = path.parent.name if stem == "workflow" else stem
         found += [Scenario(workflow, number, case) for number, case in enumerate(cases, 1)]
     return tuple(found)
 

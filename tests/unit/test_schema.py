@@ -12,6 +12,7 @@ from tests.support import ROOT, check, file_of
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import block_page
 from wfc.dialects.blocks.schema import blocks_schema
+from wfc.dialects.phases.schema import phases_schema
 from wfc.findings import Severity
 from wfc.language.schema import steps_schema
 from wfc.language.steps import STEP_TYPES
@@ -20,6 +21,7 @@ from wfc.language.values import plain
 SCHEMA = steps_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 BLOCKS = jsonschema.Draft7Validator(blocks_schema())
+PHASES = jsonschema.Draft7Validator(phases_schema())
 CASES = ROOT / "tests" / "errors"
 RIGHT = [
     *(path for path in (ROOT / "workflows").glob("*.yaml") if not path.stem.endswith(".test")),
@@ -51,12 +53,14 @@ def data_of(path: Path) -> Any:
 
 def validator_of(data: Any) -> jsonschema.Draft7Validator:
     """By the schema of the language that it is written in."""
-    return BLOCKS if isinstance(data, dict) and "blocks" in data else VALIDATOR
+    keys = data if isinstance(data, dict) else {}
+    return BLOCKS if "blocks" in keys else PHASES if "phases" in keys else VALIDATOR
 
 
 def test_the_schema_is_a_draft_07_schema() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     jsonschema.Draft7Validator.check_schema(blocks_schema())
+    jsonschema.Draft7Validator.check_schema(phases_schema())
     assert SCHEMA["$schema"].startswith("http://json-schema.org/draft-07/")
 
 

@@ -242,6 +242,8 @@ def measure(module: Module, path: str, trace: Trace) -> Coverage:
             if state.step is not None and state.kind == state.step.kind and state.id not in chart.added:
                 _count(counts["steps"], state.id in known, missing, state.line, f"step `{state.title}`")
         for edge in _branches(chart, states):
+            if _is_added(edge, chart, states):
+                continue
             hit = (edge.source, edge.target, edge.event) in taken
             # For a step that was never reached, its branches are not listed as well.
             told = missing if edge.source in known or edge.source == chart.root.initial else []
@@ -287,6 +289,13 @@ def _branches(chart: Chart, states: dict[str, State]) -> Iterator[Edge]:
         distinct = {(edge.target, edge.event): edge for edge in edges}
         if len(distinct) > 1:
             yield from distinct.values()
+
+
+def _is_added(edge: Edge, chart: Chart, states: dict[str, State]) -> bool:
+    """Whether a branch is one that a dialect has made: it is not the author's to test."""
+    step = states[edge.source].step
+    by_field = step is not None and edge.event == "recover" and "on_error" in step.added_fields
+    return by_field or chart.added.get(edge.source) == ""
 
 
 def _words(edge: Edge, chart: Chart, states: dict[str, State]) -> str:

@@ -106,7 +106,9 @@ def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:
     A warning that the original also has (`known`) is not suppressed: its author should still see it.
     """
     project = Project(original.config, others=original.project.others, texts=original.project.texts)
-    file = load_file(original.source.path, text.encode(), original.config, project)
+    path = original.source.path
+    path = f"{path.removesuffix('.md')}.yaml" if path.endswith(".md") else path  # Markdown becomes YAML.
+    file = load_file(path, text.encode(), original.config, project)
     marks: dict[int, set[str]] = {}
     for found in check_file(file):
         is_new = found.severity is Severity.WARNING and found.code not in known

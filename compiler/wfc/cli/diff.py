@@ -20,7 +20,7 @@ from wfc.cli.shared.workflow import compile_in_memory
 from wfc.config import Config, TextFile, load_config
 from wfc.findings import Severity
 from wfc.project import Project, SourceFile, load_file
-from wfc.workspace.files import ENDINGS, as_typed, is_left_out, read_bytes, select, stored_runs
+from wfc.workspace.files import as_typed, is_left_out, is_source_name, read_bytes, select, stored_runs
 
 
 @click.command("diff")
@@ -236,7 +236,7 @@ def _at_commit(commit: str, paths: tuple[str, ...], config: Config, top: Path) -
     version = Version(config, {})
     for path, blob in files_at(commit, top).items():
         full = top / path
-        if path.endswith(ENDINGS) and _is_meant(full, paths, config):
+        if is_source_name(full.name) and _is_meant(full, paths, config):
             shown = str(as_typed(full))
             version.files[shown] = partial(content_of, blob, top)
             version.contents[shown] = blob

@@ -15,7 +15,7 @@ from wfc.suggest import did_you_mean
 from wfc.workspace.files import writing
 
 if TYPE_CHECKING:
-    from wfc.picture import Graph
+    from wfc.picture import Graph, Outline
 
 _FORMATS = ("mermaid", "dot", "svg")
 _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
@@ -45,7 +45,8 @@ def command(
     if task is not None and task not in module.tasks:
         raise click.UsageError(_no_task(module, task))
     graph = file.parsed.graph if file.parsed else None
-    _write(_draw(module, chosen, task, graph), output)
+    outline = file.parsed.outline if file.parsed else None
+    _write(_draw(module, chosen, task, graph, outline), output)
     return 0
 
 
@@ -65,11 +66,11 @@ def _no_task(module: Module, task: str) -> str:
     return f"`{module.name}` has no task `{task}`; {hint}"
 
 
-def _draw(module: Module, form: str, task: str | None, graph: Graph | None) -> str:
+def _draw(module: Module, form: str, task: str | None, graph: Graph | None, outline: Outline | None) -> str:
     from wfc.picture import to_picture
     from wfc_runtime.picture import RENDERERS
 
-    return RENDERERS[form](to_picture(module, task, graph))
+    return RENDERERS[form](to_picture(module, task, graph, outline))
 
 
 def _write(text: str, output: Path | None) -> None:

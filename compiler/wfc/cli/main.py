@@ -42,6 +42,7 @@ _COMMANDS = {
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
     "convert": "Convert a workflow of another language to the steps language.",
+    "mission": "Write the files of a mission for people and agents.",
     "explain": "Explain a check or a step type.",
     "completion": "Print a shell completion script.",
 }

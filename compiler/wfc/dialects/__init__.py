@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from wfc.dialects.base import Dialect
+from wfc.dialects.base import Dialect, Surroundings
 from wfc.dialects.blocks import BlocksDialect
+from wfc.dialects.phases import PhasesDialect
 from wfc.dialects.steps import StepsDialect
-from wfc.yaml import Mapping, Node
+from wfc.yaml import Document, Mapping, Node, Source, YamlLimits, parse_document
 
-__all__ = ["DIALECTS", "Dialect", "dialect_of", "is_workflow"]
+__all__ = ["DIALECTS", "Dialect", "Surroundings", "dialect_of", "is_workflow", "read_document"]
 
-DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect())
+DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect(), PhasesDialect())
+
+
+def read_document(source: Source, limits: YamlLimits) -> Document:
+    """The YAML of a file. In Markdown, that is the program in its fences."""
+    if not source.path.endswith(".md"):
+        return parse_document(source, limits)
+    from wfc.dialects.phases.markdown import read_markdown  # Most projects have no such file.
+
+    return read_markdown(source, limits)
 
 
 def dialect_of(root: Node | None) -> Dialect:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from collections.abc import Mapping as ReadOnly
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from wfc.config import Config
 from wfc.findings import Edit
 from wfc.language.dialect import NotRewrittenError, Parsed
 from wfc.language.shape import Shape
@@ -19,10 +21,27 @@ if TYPE_CHECKING:
     from wfc.dialects.editing import OpenFile, Part, StepUse, Suggestion
 
 
+@struct(frozen=True)
+class Surroundings:
+    """What a file may refer to besides its own text."""
+
+    path: str
+    """The path of the file, relative to the project and with `/`."""
+    config: Config
+    files: ReadOnly[str, str]
+    """The texts of other files by path, relative to the project: agents, and the definitions of missions."""
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
 class Dialect(ABC):
     """One language that workflows are written in, and the only way to ask for anything that is specific to it."""
 
     name: str
+    has_companions = False
+    """Whether its files refer to other files, so that they are read with `parse_among`."""
 
     @abstractmethod
     def matches(self, root: Mapping) -> bool:
@@ -31,6 +50,10 @@ class Dialect(ABC):
     @abstractmethod
     def parse(self, root: Mapping) -> Parsed:
         """The file as core AST. Parts that can't be read are left out, and rules report them."""
+
+    def parse_among(self, root: Mapping, around: Surroundings) -> Parsed:
+        """The file as core AST, in a language whose files refer to other files."""
+        raise NotImplementedError(self.name)
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:
@@ -43,6 +66,13 @@ class Dialect(ABC):
     def in_braces(self, root: Mapping) -> list[Edit]:
         """The edits that write the references of a file in double braces. Raises `NotRewrittenError`."""
         raise NotRewrittenError("only a workflow of blocks has this notation")
+
+    def mission(self, parsed: Parsed, *, only_start: bool) -> dict[str, str]:
+        """The files for people and agents that describe a workflow, by name. Raises `NotRewrittenError`.
+
+        `only_start`: the workflow is written as such files itself, and only the prompt for its start is made.
+        """
+        raise NotRewrittenError("only a workflow of phases is a mission")
 
     # For editors. A dialect without these still has findings, and hover texts for its fields.
 

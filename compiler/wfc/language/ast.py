@@ -13,7 +13,7 @@ from wfc.language.steps.base import Step
 from wfc.yaml import Mapping as MappingNode
 from wfc_runtime.digraph import reachable
 
-_INPUTS = MapOf(
+INPUTS = MapOf(
     Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
     "a mapping of input name to declaration",
     key=NAME,
@@ -28,7 +28,7 @@ class Scope(Shape):
         for name, derivation in (self.derived or {}).items():
             derivation.named(name, node.get("derived"))
 
-    inputs = Field(_INPUTS, "The inputs of a run, by name.")
+    inputs = Field(INPUTS, "The inputs of a run, by name.")
     initial_state = Field(
         MapOf(ANYTHING, "a mapping of field to value", key=NAME),
         "State fields and their initial values.",

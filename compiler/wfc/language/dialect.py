@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import Pattern
 from types import MappingProxyType
+from typing import Any
 
 from wfc.findings import Fix, Note, Severity
 from wfc.ir import Vertex
@@ -117,5 +118,7 @@ class Parsed:
     """The positions of words that the dialect reads as true or false although YAML 1.2 does not, such as `no`."""
     graph: dict[str, Vertex] | None = None
     """The steps by name, in a language where dependencies give their order. Pictures show it."""
+    outline: dict[str, dict[str, Any]] | None = None
+    """The phases by name, each with its number, name and the steps of its agents. Pictures show it."""
     mentioned: frozenset[str] = frozenset()
     """Inputs that the file reads, even where the translation does not: in a condition that is always true."""

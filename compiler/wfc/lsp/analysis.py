@@ -25,7 +25,7 @@ from wfc.language.steps.protocol import Child
 from wfc.language.types import Type, member
 from wfc.lsp.index import Index
 from wfc.project import SourceFile
-from wfc.workspace.files import Selection, is_left_out
+from wfc.workspace.files import MARKDOWN, Selection, is_left_out
 from wfc.workspace.loading import load_project
 
 PathTexts = Table[Path, str]
@@ -129,6 +129,8 @@ class Analysis:
         folder = _around(path, self.file.config)
         if self.file.is_test:
             return folder is not None or self.file.project.tested_by(self.file) is not None
+        if path.suffix == ".md" and path.name != MARKDOWN:
+            return False
         if folder is not None:
             return not is_left_out(path, folder, self.file.config)
         return is_workflow(self.file.document.root)

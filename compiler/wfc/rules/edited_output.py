@@ -2,7 +2,8 @@
 
 The next `wfc compile` would discard the edit, and until then the machine differs from the YAML. Make the change in the
 YAML. After a merge, resolve the conflicts in the YAML, and `wfc compile` writes the file again. A file of that name
-that wfc did not generate is never overwritten: move it first.
+that wfc did not generate is never overwritten: move it first. A `workflow.md` that `wfc mission` has written is output
+too; `wfc mission --adopt` makes an edited one the source.
 
 Bad: a timeout is changed in `generated/deploy.py`.
 
@@ -20,6 +21,9 @@ from wfc.yaml import Span
 
 @rule("WF702", "edited-output")
 def check(file: SourceFile) -> Iterator[Finding]:
+    for problem in file.problems:
+        if problem.kind == "edited":
+            yield Finding(problem.span, problem.message, help=problem.help)
     for drift in file.drift:
         if drift.condition is DriftKind.EDITED:
             yield Finding(

@@ -2,7 +2,8 @@
 
 A workflow needs `name`, `version` and at least one step in `steps`; every step needs `id` and `type`; each step type
 has further required fields (`wfc explain foreach` lists them). A file that is empty, or whose top level is not a
-mapping, is not a workflow. WF402 reports a loop without `max_iterations`.
+mapping, is not a workflow. A phase needs a `number`, and one without agents a `checkpoint`. WF402 reports a loop
+without `max_iterations`.
 
 Bad:
 
@@ -42,7 +43,7 @@ _BOUND = "max_iterations"
 """A loop without it is reported by WF402, which explains more."""
 
 
-@rule("WF005", "missing-field")
+@rule("WF005", "missing-field", fix="safe")
 def check(file: SourceFile) -> Iterator[Finding]:
     if not file.problems and not file.is_test and not isinstance(file.document.root, Mapping):
         yield _no_workflow(file, file.document.root)

@@ -43,7 +43,7 @@ from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 
 
-@rule("WF510", "sql-injection")
+@rule("WF511", "sql-injection")
 def check(file: SourceFile) -> Iterator[Finding]:
     texts = [
         (step, text)

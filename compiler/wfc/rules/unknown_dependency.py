@@ -1,7 +1,7 @@
-"""A block depends on a block that does not exist, or twice on the same block.
+"""A block or phase depends on one that does not exist, or twice on the same one.
 
-The check applies to languages in which steps name their dependencies (`depends_on` of blocks). A block that waits for
-an unknown block could never start.
+The check applies to languages in which steps name their dependencies (`depends_on` of blocks, `requires` of phases). A
+block that waits for an unknown block could never start.
 
 Bad:
 
@@ -28,7 +28,7 @@ from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 
 
-@rule("WF112", "unknown-dependency")
+@rule("WF112", "unknown-dependency", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
     """Core steps are ordered by position, so only a front end can find this."""
     return iter(())

@@ -18,4 +18,4 @@ def is_test_file(path: str) -> bool:
 def tested_names(name: str) -> list[str]:
     """The names that the workflow of a test file may have, where the file does not say: the preferred one first."""
     stem = next(name.removesuffix(ending) for ending in TEST_ENDINGS if name.endswith(ending))
-    return [f"{stem}.yaml", f"{stem}.yml"]
+    return [f"{stem}.yaml", f"{stem}.yml", f"{stem}.md"]

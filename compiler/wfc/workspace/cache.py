@@ -33,6 +33,7 @@ from wfc.workspace.files import (
     other_files,
     read_beside,
     read_bytes,
+    read_companions,
     stored_runs,
     template_folders,
     texts_named_in,
@@ -86,6 +87,8 @@ class Snapshot:
     others: dict[Path, Content]
     """Files that the selected ones may call."""
     runs: list[Waiting]
+    companions: dict[str, str]
+    """The texts of files that workflows refer to, by path relative to the project."""
 
     @cached_property
     def texts(self) -> dict[tuple[str, str], TextFile]:
@@ -97,11 +100,14 @@ class Snapshot:
     @classmethod
     def of(cls, selection: Selection) -> Snapshot:
         config = selection.config
+        companions = read_companions(selection)
+        beside = [as_bytes(part) for one in companions.items() for part in one]
         return cls(
-            digest_of(_surroundings(config)),
+            digest_of([*_surroundings(config), *beside]),
             {path: _content(path, config) for path in (*selection.files, *selection.tests)},
             {path: _content(path, config) for path in other_files(selection, template_folders())},
             stored_runs(config),
+            companions,
         )
 
     def parts(self) -> Iterator[bytes]:

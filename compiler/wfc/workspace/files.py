@@ -17,11 +17,23 @@ import click
 from wfc.config import MORE_WORKFLOWS, Config, ReadError, TextFile, find_root, load_config, real
 from wfc.struct import struct
 from wfc.testfiles import is_test_file
+from wfc_runtime.header import read_mark
 
 if TYPE_CHECKING:
     from wfc_runtime.store.queries import Waiting
 
 ENDINGS = (".yaml", ".yml")
+MARKDOWN = "workflow.md"
+"""The name of a workflow in Markdown. Other Markdown files are prose."""
+MISSIONS = Path(".claude", "workflows")
+"""The folder of a project whose subfolders may have such a file."""
+AGENTS = Path(".claude", "agents")
+DEFINITION = "definition.md"
+
+
+def is_source_name(name: str) -> bool:
+    """Whether a file is a workflow or a test file, by its name."""
+    return name.endswith(ENDINGS) or name == MARKDOWN
 
 
 class UnreadableFileError(click.ClickException, ReadError):
@@ -56,14 +68,31 @@ def select(paths: tuple[str, ...]) -> Selection:
 def _of_project() -> Selection:
     config = load_config(Path("."))
     folders = [folder for folder in map(as_typed, config.workflow_dirs) if folder.is_dir()]
-    if not folders:
+    missions = list(mission_sources(config))
+    if not folders and not missions:
         raise click.UsageError(
             f"there is no folder `{as_typed(config.workflows_dir)}`; name files or folders, or set `workflows` in "
             "[tool.wfc] of pyproject.toml"
         )
     files = [path for folder in folders for path in in_folder(folder, config, whole=True)]
     tests = [path for folder in folders for path in in_folder(folder, config, tests=True)]
-    return Selection(config, files, folders, tests)
+    if missions:
+        folders.append(as_typed(config.root / MISSIONS))
+    return Selection(config, [*files, *missions], folders, tests)
+
+
+def mission_sources(config: Config) -> Iterator[Path]:
+    """The `workflow.md` files of a project's missions.
+
+    One that `wfc mission` has written is output, and only a source of findings if it was edited.
+    """
+    for path in sorted((config.root / MISSIONS).glob(f"*/{MARKDOWN}")):
+        try:
+            mark = read_mark(read_bytes(path, config).decode("utf-8", "replace"))
+        except UnreadableFileError:
+            mark = None
+        if mark is None or mark.edited:
+            yield as_typed(path)
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
@@ -117,7 +146,7 @@ def in_folder(
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if deep and not name.startswith(".")]
-        found += [Path(place, name) for name in names if name.endswith(ENDINGS)]
+        found += [Path(place, name) for name in names if is_source_name(name)]
     for path in sorted(found):
         is_there = path.is_file() or (whole and _leads_nowhere(path))
         if is_there and is_test_file(path.name) == tests and not _is_hidden(path, folder, config):
@@ -204,6 +233,38 @@ def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Pat
         if named is not None and named.is_file() and real(named) not in seen:
             seen.add(real(named))
             yield named
+
+
+def companion_files(selection: Selection) -> Iterator[Path]:
+    """Files that missions refer to: the agents of the project and those beside a workflow, and definitions.
+
+    SECURITY. Their texts go into modules, and from there to agents and into diffs, so links that lead out of the
+    project are passed over.
+    """
+    config = selection.config
+    root = real(config.root)
+    folders = {real(path.parent) for path in (*selection.files, *selection.tests)}
+    for folder in (*config.workflow_dirs, config.root / MISSIONS):
+        for place, inner, _ in os.walk(folder):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            folders.add(real(Path(place)))
+    found = set((root / AGENTS).rglob("*.md"))
+    for folder in folders:
+        found |= {folder / DEFINITION, *(folder / AGENTS.name).glob("*.md")}
+    yield from sorted(path for path in found if path.is_file() and real(path).is_relative_to(root))
+
+
+def read_companions(selection: Selection) -> dict[str, str]:
+    """The texts of these files, by path relative to the project. One that can't be read is left out."""
+    found: dict[str, str] = {}
+    root = real(selection.config.root)
+    for path in companion_files(selection):
+        try:
+            text = read_bytes(path, selection.config).decode("utf-8", "replace")
+        except UnreadableFileError:
+            continue
+        found[os.path.relpath(path, root).replace(os.sep, "/")] = text
+    return found
 
 
 _WORKFLOW = re.compile(rb"""^workflow:[ ]*["']?([^"'#\r\n]+)""", re.MULTILINE)

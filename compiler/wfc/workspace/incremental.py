@@ -131,8 +131,14 @@ class _Files:
         self._sources: dict[str, Source] = {}
         self._config = config
         self._project = new_project(config, lambda: snapshot.runs, snapshot=snapshot)
+        self._project.companions = lambda: snapshot.companions
         # Set in advance: the property would read and parse every other file.
-        self._project.beside = Project(config, overrides=self._project.overrides, texts=self._project.texts)
+        self._project.beside = Project(
+            config,
+            overrides=self._project.overrides,
+            texts=self._project.texts,
+            companions=self._project.companions,
+        )
 
     def digest(self, path: str) -> str:
         """Empty for a file that no longer exists."""

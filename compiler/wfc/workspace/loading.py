@@ -18,6 +18,7 @@ from wfc.workspace.files import (
     other_files,
     read_beside,
     read_bytes,
+    read_companions,
     stored_runs,
     template_folders,
 )
@@ -58,6 +59,14 @@ def load_project(
     if with_runs:
         runs = partial(stored_runs, selection.config) if snapshot is None else lambda: snapshot.runs
     project = new_project(selection.config, runs, others, snapshot)
+    known: list[dict[str, str]] = [snapshot.companions] if snapshot else []
+
+    def companions() -> dict[str, str]:
+        if not known:
+            known.append(read_companions(selection))
+        return known[0]
+
+    project.companions = companions
     paths = (*selection.files, *selection.tests)
     files = {path: load_file(str(path), read(path), selection.config, project) for path in paths}
     return project, files

@@ -11,9 +11,12 @@ import click
 
 from wfc.config import Config, real
 from wfc.workspace.files import (
+    MISSIONS,
     NAMING_KEY,
     Selection,
+    companion_files,
     in_folder,
+    mission_sources,
     read_bytes,
     store_path,
     template_folders,
@@ -69,7 +72,9 @@ class Sources:
     def state(self) -> object:
         folders = (*self._folders, *template_folders())
         found = [path for folder in folders for path in in_folder(folder, self._config)]
-        return {path: (_stamp(path), *self._named_texts(path)) for path in found}
+        found += mission_sources(self._config)
+        stamps = {path: (_stamp(path), *self._named_texts(path)) for path in found}
+        return stamps | {path: _stamp(path) for path in companion_files(Selection(self._config, found, []))}
 
     def _named_texts(self, path: Path) -> Iterator[object]:
         """The stamps of the text files that a workflow names; its own stamp covers the names."""
@@ -111,12 +116,14 @@ class Sources:
 
     def _files(self) -> list[Path]:
         """The sources, except links that lead out of their folder."""
-        return [
+        found = [
             path
             for folder, place in self._folders.items()
             for path in in_folder(folder, self._config)
             if real(path).is_relative_to(place)
         ]
+        missions = real(self._config.root / MISSIONS)
+        return found + [path for path in mission_sources(self._config) if real(path).is_relative_to(missions)]
 
     def _recorded(self, path: Path) -> str:
         """The path of a source in a header. A path from a header is only compared with it and never opened, so an

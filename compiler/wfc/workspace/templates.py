@@ -15,7 +15,7 @@ from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, load_file
-from wfc.workspace.files import ENDINGS, Selection, read_bytes
+from wfc.workspace.files import Selection, is_source_name, read_bytes
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import read_header
@@ -133,7 +133,7 @@ class _Compiled:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
+    return sorted(path for path in folder.rglob("*") if is_source_name(path.name) and path.is_file())
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -128,7 +128,7 @@ class Problem:
     """An error that keeps a text from being read as one tree."""
 
     kind: str
-    """"syntax" (WF001) or "limit" (WF010)."""
+    """"syntax" (WF001), "limit" (WF010), or "edited" for a generated file that was changed by hand (WF702)."""
     message: str
     span: Span
     help: str = ""

@@ -137,6 +137,8 @@ def pending_reply(
     actions = [_action(subject, visit, action, pending[visit], at) for visit, action in found.items()]
     for action, one in zip(actions, pending.values(), strict=True):
         effect = machine.steps[one.state]
+        if action["type"] == "delegate" and machine.facts.get("phases"):
+            _fill_ids(action, subject.id)
         if isinstance(effect, Ask) and isinstance(effect.result, type) and "result_schema" in action:
             action["result_schema"] = _asked_for(action["result_schema"], subject.reads)
         if effect.writes in machine.secrets:
@@ -150,6 +152,14 @@ def pending_reply(
         **({"running": [_served(machine, *one, claimed, at) for one in served.items()]} if served else {}),
         "next": _next(subject, found),
     }
+
+
+def _fill_ids(action: dict[str, Json], run: str) -> None:
+    """Fill in the ids that a brief of a mission asks for. They are not known when it is rendered."""
+    visit, parameters = action["step_id"], action["parameters"]
+    ids = {"{workflow_id}": run, "{step_id}": visit, "{task_id}": f"{run}/{visit}"}
+    for name, value in ids.items():
+        parameters["instructions"] = parameters["instructions"].replace(name, value)
 
 
 def held_back_reply(subject: Subject) -> Reply:

@@ -45,8 +45,10 @@ from wfc.language.types import (
     Property,
     Record,
     Type,
+    of_python,
 )
 from wfc.struct import struct
+from wfc_runtime.contract import Report
 
 if TYPE_CHECKING:
     from wfc.analysis.types.calls import Use
@@ -325,6 +327,7 @@ FILTERS: dict[str, Signature] = {
     "reverse": _signature(_SIZED, reversed_),
     "round": _signature(_NUMERIC, rounded, "precision?: number", "method?: text"),
     "safe": _signature(_PRINTABLE, TEXT),
+    "reported": _signature("object null", of_python(Report)),
     "scalar_text": _signature("", scalars_as_text),
     "select": _signature(_SIZED, picked, "test?: text null", rest=True, walks=True),
     "selectattr": _signature(_SIZED, picked, "attribute: text", "test?: text null", rest=True, walks=True),

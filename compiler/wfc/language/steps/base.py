@@ -165,6 +165,8 @@ class Step(Shape):
     """Whether it is a step of the flow; a field that a scope computes by itself is none."""
     belongs_to: str | None = None
     """For a step that a dialect has added: the step of the author's that it is part of, or "" if there is none."""
+    added_fields: frozenset[str] = frozenset()
+    """Fields that a dialect has added to a step of the author's."""
     shape_rules: ClassVar[dict[str, Any]] = {}
     """Further keywords of its JSON Schema."""
     included: str = ""

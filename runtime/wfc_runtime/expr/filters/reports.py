@@ -1,7 +1,8 @@
-"""The filter that judges the reports of agents."""
+"""The filters for reports of agents."""
 
 from __future__ import annotations
 
+from wfc_runtime.contract import DEFAULTS, Report
 from wfc_runtime.expr.builtins import FILTERS, define
 from wfc_runtime.expr.errors import ExpressionError, shorten
 from wfc_runtime.expr.run import Run
@@ -42,6 +43,20 @@ def shortcomings(
     run.make_list(len(problems) + len(asked))
     run.make_text(sum(map(len, problems)))
     return {"problems": problems, "again": asked}
+
+
+@define(FILTERS, "reported")
+def reported(run: Run, value: Value) -> dict[str, Value]:
+    """`report | reported`: the report itself; for null, a failed one that says so."""
+    if isinstance(value, dict):
+        return value
+    if value is not None:
+        raise ExpressionError(f"reported works on a report or null, not on {kind_of(value)}", "type")
+    empty = {
+        name: list(one) if isinstance(one, list) else dict(one) for name, one in DEFAULTS[Report].items()
+    }
+    run.make_list(len(empty))
+    return {"status": "failed", "summary": "The agent gave no report.", **empty}
 
 
 def _short_of(rule: str, reports: dict[str, dict[str, Value] | None]) -> tuple[list[str], list[str]]:

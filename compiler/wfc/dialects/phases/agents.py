@@ -1,0 +1,135 @@
+"""The agents that a mission can use: those of the project, those of the settings, and the client's own.
+
+Home directories are not searched: a check must give the same result on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from wfc.dialects.base import Surroundings
+from wfc.dialects.phases.file import Agent, Role
+from wfc.struct import struct
+
+BUILT_IN = {"general-purpose": True, "Explore": False, "Plan": False, "claude": True}
+"""The client's own agents, and whether each can write files."""
+WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "edit", "shell")
+AGENTS_FOLDER = ".claude/agents/"
+_KEY = re.compile(r"(?P<key>[A-Za-z_-]+):[ \t]*(?P<value>.*)")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)")
+_OF_WFC = {
+    "Read": "read",
+    "Grep": "read",
+    "Glob": "read",
+    "LS": "read",
+    "Write": "edit",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "NotebookEdit": "edit",
+    "Bash": "shell",
+    "WebFetch": "web",
+    "WebSearch": "web",
+}
+"""The client's tools, as the `tools` of a delegate step names them."""
+_TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
+_MCP = re.compile(r"mcp__(?P<server>[A-Za-z0-9_.-]+?)(?:__.*)?")
+
+
+@struct(frozen=True)
+class AgentFile:
+    """An agent of the project."""
+
+    path: str
+    name: str
+    tools: tuple[str, ...] | None
+    """None if it has all tools."""
+    body: str
+
+    @property
+    def can_write(self) -> bool:
+        return self.tools is None or can_write_with(self.tools)
+
+
+def can_write_with(tools: Iterable[str]) -> bool:
+    return any(tool.partition("(")[0].strip() in (*WRITING_TOOLS, "*") for tool in tools)
+
+
+def read_agent(path: str, text: str) -> AgentFile:
+    """An agent's file. Its front matter is read line by line: clients accept what is not valid YAML."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    if not lines or lines[0].strip() != "---":
+        return AgentFile(path, stem, None, text.strip())
+    close = next((n for n, line in enumerate(lines[1:], 1) if line.strip() == "---"), len(lines))
+    values: dict[str, list[str]] = {}
+    key = ""
+    for line in lines[1:close]:
+        if found := _KEY.match(line):
+            key = found["key"]
+            values[key] = [found["value"].strip()] if found["value"].strip() else []
+        elif key and (found := _ITEM.match(line)):
+            values[key].append(found["value"].strip())
+    names = values.get("name") or [stem]
+    listed = [one.strip(" []\"'") for value in values.get("tools", []) for one in _split(value)]
+    tools = tuple(one for one in listed if one) if "tools" in values else None
+    return AgentFile(path, names[0].strip("\"'"), tools, "\n".join(lines[close + 1 :]).strip())
+
+
+def _split(tools: str) -> list[str]:
+    """The tools of a line. A comma inside parentheses belongs to the tool."""
+    return re.split(r",(?![^()]*\))", tools)
+
+
+class Agents:
+    """The agents that are known around one file."""
+
+    def __init__(self, around: Surroundings) -> None:
+        beside = f"{around.folder}/agents/" if around.folder else "agents/"
+        self.files: dict[str, AgentFile] = {}
+        for path, text in around.files.items():
+            if path.endswith(".md") and path.startswith((AGENTS_FOLDER, beside)):
+                found = read_agent(path, text)
+                self.files.setdefault(found.name, found)
+        self.roles: Mapping[str, object] = (around.config.agents or {}).get("roles") or {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys((*self.files, *self.roles, *BUILT_IN)))
+
+    def knows(self, name: str) -> bool:
+        return name in self.files or name in self.roles or name in BUILT_IN
+
+    def can_write(self, name: str, tools: Iterable[str] | None) -> bool:
+        """Whether an agent can write files. An unknown one is assumed to."""
+        if tools is not None and not can_write_with(tools):
+            return False
+        if name in self.files:
+            return self.files[name].can_write
+        return BUILT_IN.get(name, True)
+
+    def body(self, role: str) -> str:
+        """The body of a role's agent file; empty if there is none."""
+        return self.files[role].body if role in self.files else ""
+
+
+def with_role(agent: Agent, roles: Mapping[str, Role]) -> Agent:
+    """An agent with what its role says, where it says nothing itself."""
+    role = roles.get(agent.type.text) if agent.type else None
+    if role is None:
+        return agent
+    return Agent(agent.node, {**role.values, **agent.values})
+
+
+def wfc_tools(tools: Iterable[str]) -> list[str]:
+    """The client's tools in the words of a delegate step. Others have no effect there."""
+    found: dict[str, None] = {}
+    for tool in tools:
+        server = _MCP.fullmatch(tool)
+        if _TOOL.fullmatch(tool):
+            found[tool] = None
+        elif server:
+            found[f"mcp:{server['server']}"] = None
+        elif tool.partition("(")[0] in _OF_WFC:
+            found[_OF_WFC[tool.partition("(")[0]]] = None
+    return list(found)

@@ -1,0 +1,192 @@
+"""Whether two scopes have a path in common, with a path that shows it. `wfc_runtime.scopes` says what patterns mean.
+
+Patterns are compared segment by segment, never by listing files.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from wfc.caching import cached, cached_property
+from wfc.struct import struct
+from wfc_runtime.scopes import ANY_DEPTH, expanded, is_wild, matches_one, path_patterns, segments_of
+
+_MOST_STATES = 20_000
+"""A search that takes more states than this is given up, and the patterns count as separate. Only patterns with many
+`**` get that far."""
+_FILLERS = ("x", "x1")
+"""What stands for `*` in the path that shows an overlap. The second is tried where an exclusion has the first."""
+
+
+@struct(frozen=True)
+class Pattern:
+    text: str
+    """As the author wrote it."""
+    segments: tuple[str, ...]
+
+    @cached_property
+    def prefix(self) -> tuple[str, ...]:
+        """The segments before the first wildcard."""
+        first = next((at for at, one in enumerate(self.segments) if is_wild(one)), len(self.segments))
+        return self.segments[:first]
+
+
+@struct(frozen=True)
+class PathScope:
+    """A scope of path patterns."""
+
+    included: tuple[Pattern, ...]
+    excluded: tuple[Pattern, ...]
+
+
+def path_scope(entries: Sequence[str]) -> PathScope | None:
+    """The scope of a list of entries; None if one of them is words, or there is none."""
+    if path_patterns(entries) is None:
+        return None
+    patterns = [Pattern(entry, segments_of(one)) for entry in entries for one in expanded(entry)]
+    included = tuple(one for one in patterns if not one.text.startswith("!"))
+    excluded = tuple(one for one in patterns if one.text.startswith("!"))
+    return PathScope(included, excluded)
+
+
+@struct(frozen=True)
+class Overlap:
+    one: str
+    other: str
+    path: str
+    """A path that both patterns match and neither scope excludes."""
+
+
+def overlaps(scopes: Sequence[PathScope]) -> Iterator[tuple[int, int, Overlap]]:
+    """The pairs of scopes that have a path in common, each with the first overlap that is found.
+
+    Patterns are looked up by the segments before their first wildcard: two of them can only overlap if the prefix of
+    one begins with that of the other.
+    """
+    by_prefix: dict[tuple[str, ...], list[tuple[int, Pattern]]] = {}
+    for number, scope in enumerate(scopes):
+        for pattern in scope.included:
+            by_prefix.setdefault(pattern.prefix, []).append((number, pattern))
+    found: set[tuple[int, int]] = set()
+    for number, scope in enumerate(scopes):
+        for pattern in scope.included:
+            for length in range(len(pattern.prefix) + 1):
+                for other, against in by_prefix.get(pattern.prefix[:length], ()):
+                    pair = (min(number, other), max(number, other))
+                    if number == other or pair in found:
+                        continue
+                    path = common_path(pattern, against, (*scope.excluded, *scopes[other].excluded))
+                    if path is not None:
+                        found.add(pair)
+                        first, second = (pattern, against) if number < other else (against, pattern)
+                        yield *pair, Overlap(first.text, second.text, path)
+
+
+def common_path(one: Pattern, other: Pattern, excluded: Sequence[Pattern]) -> str | None:
+    """The shortest path that two patterns match and the excluded ones do not."""
+    avoided = tuple(pattern.segments for pattern in excluded)
+    begin = tuple(_closed(segments, frozenset({0})) for segments in avoided)
+    queue: deque[tuple[int, int, tuple[frozenset[int], ...], tuple[str, ...]]] = deque([(0, 0, begin, ())])
+    seen = {(0, 0, begin)}
+    while queue and len(seen) <= _MOST_STATES:
+        i, j, places, path = queue.popleft()
+        is_end = _is_end(one.segments, i) and _is_end(other.segments, j)
+        is_avoided = any(len(segments) in at for segments, at in zip(avoided, places, strict=True))
+        if is_end and path and not is_avoided:
+            return "/".join(path)
+        for segment, after_i, after_j in _moves(one.segments, i, other.segments, j):
+            after = tuple(
+                _advance(segments, at, segment) for segments, at in zip(avoided, places, strict=True)
+            )
+            state = (after_i, after_j, after)
+            if state not in seen:
+                seen.add(state)
+                queue.append((after_i, after_j, after, (*path, segment)))
+    return None
+
+
+def _is_end(segments: tuple[str, ...], at: int) -> bool:
+    return all(segment == ANY_DEPTH for segment in segments[at:])
+
+
+def _moves(one: tuple[str, ...], i: int, other: tuple[str, ...], j: int) -> Iterator[tuple[str, int, int]]:
+    """Each segment that both patterns can take, with their places after it."""
+    for taken, after_i in _steps(one, i):
+        for against, after_j in _steps(other, j):
+            for segment in _common_segments(taken, against):
+                yield segment, after_i, after_j
+
+
+def _steps(segments: tuple[str, ...], at: int) -> Iterator[tuple[str, int]]:
+    """What the next segment of a path may be, and the place after it. `**` may also stand for none."""
+    while at < len(segments) and segments[at] == ANY_DEPTH:
+        yield "*", at
+        at += 1
+    if at < len(segments):
+        yield segments[at], at + 1
+
+
+def _closed(segments: tuple[str, ...], places: frozenset[int]) -> frozenset[int]:
+    """The places, with those behind a `**` that stands for nothing."""
+    found = set(places)
+    for at in sorted(places):
+        while at < len(segments) and segments[at] == ANY_DEPTH:
+            at += 1
+            found.add(at)
+    return frozenset(found)
+
+
+def _advance(segments: tuple[str, ...], places: frozenset[int], segment: str) -> frozenset[int]:
+    after = {
+        at if segments[at] == ANY_DEPTH else at + 1
+        for at in places
+        if at < len(segments) and (segments[at] == ANY_DEPTH or matches_one(segments[at], segment))
+    }
+    return _closed(segments, frozenset(after))
+
+
+# Segments. Both may have wildcards; the result is a text that both match.
+
+
+@cached(4096)
+def _common_segments(one: str, other: str) -> tuple[str, ...]:
+    """Texts that both segments match; several where an exclusion might take the first away."""
+    if not is_wild(one):
+        return (one,) if matches_one(other, one) else ()
+    if not is_wild(other):
+        return (other,) if matches_one(one, other) else ()
+    found = (_merged(one, other, filler) for filler in _FILLERS)
+    return tuple(dict.fromkeys(text for text in found if text))
+
+
+def _merged(one: str, other: str, filler: str) -> str | None:
+    """A text that two patterns match, found by a search over the characters of both at once."""
+    queue = deque([(0, 0, "")])
+    seen = {(0, 0)}
+    while queue:
+        i, j, text = queue.popleft()
+        if i == len(one) and j == len(other):
+            return text or filler
+        for after_i, after_j, added in _character_moves(one[i : i + 1], i, other[j : j + 1], j, filler):
+            if (after_i, after_j) not in seen:
+                seen.add((after_i, after_j))
+                queue.append((after_i, after_j, text + added))
+    return None
+
+
+def _character_moves(a: str, i: int, b: str, j: int, filler: str) -> Iterator[tuple[int, int, str]]:
+    if a == "*" and b == "*":
+        # Some text rather than none: `src/x.ts` is easier to read than `src/.ts`.
+        yield i + 1, j + 1, filler
+        yield i + 1, j, filler
+        yield i, j + 1, filler
+    if a == "*":
+        yield i + 1, j, ""
+    if b == "*":
+        yield i, j + 1, ""
+    if not a or not b or a == b == "*":
+        return
+    wanted = [char for char in (a, b) if char not in "*?"] or [filler[0]]
+    if len(set(wanted)) == 1:
+        yield i if a == "*" else i + 1, j if b == "*" else j + 1, wanted[0]
