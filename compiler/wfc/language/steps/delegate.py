@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from wfc.language.fields import (
     AGENT_TOOLS,
@@ -48,6 +48,10 @@ class Delegate(Action):
     kind = "delegate"
     label = "a delegate step"
     color = "agent"
+    shape_rules: ClassVar[dict[str, Any]] = {
+        "dependencies": {"evidence": ["result"]},
+        "not": {"required": ["result", "result_schema"]},
+    }
     acts = True
     origin = ("an agent's reply", "the agent's reply to {} is untrusted")
     ONE_OF = ("instructions", "instructions_file")
