@@ -87,6 +87,13 @@ def test_the_command_line_answers_single_questions_or_all_of_them(desk: Desk) ->
     for wrong in ("setup.owner=", "setup.database=mysql", "setup.place=", "setup.nothing=x", "setup=yes"):
         refused = desk.run(*given, "--answer", "how=ship", "--answer", wrong)
         assert refused.status == 2, wrong
+    single = TEXT.replace("prompt-questions", "w")
+    for line in [one for one in single.splitlines() if "{id: place" in one]:
+        single = single.replace(f"{line}\n", "")
+    (desk.project / "workflows/w.yaml").write_text(single)
+    for answer in ("setup.owner=me", "setup=me", "setup={owner: me}"):
+        done = desk.run(*given, "--answer", "how=ship", "--answer", answer)
+        assert (done.status, done.out.strip()) == (0, "ship: sqlite, me,"), answer
     # What is not answered waits for a person, also in part.
     assert desk.run(*given, "--answer", "how=ship").status == 4
 

@@ -112,6 +112,9 @@ def _value(text: str, schema: Any, prompt: Any) -> Any:
     """A value as a person means it: yes and no for a confirmation, plain text where text is wanted."""
     if prompt == "confirm" and text.strip().lower() in (*_YES, *_NO):
         return text.strip().lower() in _YES
+    if prompt == "questions" and isinstance(answers := parse_value(text), dict):
+        # Also if there is only one question, whose answer could be given as it is.
+        return answers
     required = schema.get("required") if isinstance(schema, dict) else None
     first = required[0] if isinstance(required, list) and len(required) == 1 else ""
     is_text = bool(first) and schema.get("properties", {}).get(first, {}).get("type") == "string"
