@@ -114,6 +114,11 @@ def act(word: str, argument: str, session: str, count: int) -> None:
             text = f"import os, time; {noted}; time.sleep(1000)"
             subprocess.Popen([sys.executable, "-c", text], start_new_session=True)
             time.sleep(1000)
+        case "spend":
+            # It costs something and does not end.
+            tool("Read", {"file_path": "a"}, "text")
+            (NOTES / "spending").touch()
+            time.sleep(1000)
         case "ignore":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             (NOTES / "ignoring").touch()

@@ -46,6 +46,19 @@ def test_steps_with_a_session_continue_one_conversation_and_its_cost_counts_once
     assert spent == [0.01] * 5
 
 
+def test_what_a_cancelled_call_has_cost_counts(desk: Desk) -> None:
+    items = json.dumps([f"wait {desk.notes / 'spending'}", "spend"])
+    desk.workflow(
+        f"{{id: each, type: foreach, items: {items}, task: look, join: any}}",
+        delegate("last", "say x"),
+        head=TASK.lstrip().replace("DO say", "DO"),
+    )
+    done = desk.run()
+    assert done.status == 0
+    # 100 each for those that ended, and 10 in the messages of the one that was cancelled.
+    wait_until(lambda: sum(one["agent"]["tokens"] for one in desk.history() if "agent" in one) == 210)
+
+
 def test_the_session_is_known_before_the_first_call_ends(desk: Desk) -> None:
     desk.workflow(
         delegate("a", "sleep; say x", ", session: author"), delegate("b", "say y", ", session: author")

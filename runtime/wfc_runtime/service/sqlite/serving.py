@@ -22,7 +22,7 @@ from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of
-from wfc_runtime.service.sqlite.accounts import accounts_for, spend
+from wfc_runtime.service.sqlite.accounts import accounts_for, levels_of, spend
 from wfc_runtime.service.sqlite.engine import SqliteService
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
 from wfc_runtime.service.sqlite.work import Work, submit
@@ -274,11 +274,14 @@ class ServingService(SqliteService):
 
         def job(work: Work) -> Reply:
             loaded = work.unit.find(runnable.run)
-            if loaded.now.status == "running" and (call.get("usd") or call.get("tokens")):
-                accounts = accounts_for(work, loaded, runnable.visit)
-                work.unit.note(loaded, "agent_call", {"step_id": runnable.visit, "agent": dict(call)})
-                cost = {kind: call[kind] for kind in ("usd", "tokens") if kind in call}
-                spend(work, loaded, accounts, cost)
+            cost = {kind: call[kind] for kind in ("usd", "tokens") if call.get(kind)}
+            levels = levels_of(work, loaded, runnable.visit) if cost else ()
+            # A child that was cancelled takes no entries any more, but its call has cost something all the same.
+            for run, visit in levels:
+                if run.now.status == "running":
+                    work.unit.note(run, "agent_call", {"step_id": visit, "agent": dict(call)})
+                    spend(work, run, accounts_for(work, run, visit), cost)
+                    break
             claim = work.unit.claim_of(loaded, runnable.visit)
             if claim is not None and claim.owner == self.owners.me():
                 work.unit.release(claim)
