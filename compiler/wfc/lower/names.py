@@ -50,10 +50,10 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 CLASS_NAMES = _words("""
     Annotated Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
     CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail FailedChild Field
-    FieldUpdate Fields GitChangesResult GitSnapshotResult InfoAnswer Inputs Join Literal LoopNames LoopTurn Machine
-    MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Report
-    Retry Return Say Secret ShellResult Spawn State TextAnswer TypedDict UseFallback WORKFLOW WaitResult Workflow
-    WorkflowInputs WorkflowObject WorkflowState WriteJsonStateResult
+    FieldUpdate Fields GitChangesResult GitSnapshotResult InfoAnswer Inputs IsolatedResult Join Literal LoopNames
+    LoopTurn Machine MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult
+    RenderTemplateResult Report Retry Return Say Secret ShellResult Spawn State TextAnswer TypedDict UseFallback
+    WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState Worktree WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 
