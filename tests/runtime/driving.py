@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from wfc_runtime.registry import Registry
 from wfc_runtime.results import problems
+from wfc_runtime.service.journal_entries import Logged
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
@@ -39,6 +40,9 @@ def drive(service: SqliteService, say: Callable[[Any], None]) -> None:
         if action["type"] == "foreach":
             run = action["parameters"]["children"][0]["workflow_id"]
             step_id = service.next_step(run)["action"]["step_id"]
+        if step_id == "first":
+            # A run that is worked again logs the same: the journal must have it once.
+            service.log(Logged(run, step_id, "milestone", {"message": "begun"}))
         result = {"confirmed": True} if action["type"] == "prompt" else RESULT
         service.submit(run, step_id, {"error": "not yet"} if step_id == "flaky" else result)
         say([run, step_id])

@@ -85,6 +85,9 @@ def test_killed_at_any_write_the_run_comes_to_the_same_end(tmp_path: Path) -> No
         result, answers = story(service)
         assert result == ["fine", ["fine x", "fine y"], {"confirmed": True}]
         assert len(answers) == 4
+        [run] = service.runs("all")["runs"]
+        entries = service.journal(run["workflow_id"]).entries
+        assert [(one.task, one.content) for one in entries] == [("first", {"message": "begun"})]
         service.close()
 
 

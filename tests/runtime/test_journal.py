@@ -371,6 +371,41 @@ def test_agents_that_log_at_the_same_time_lose_nothing(box: Box) -> None:
     assert [event["seq"] for event in box.service.history(run)["events"]] == list(range(1, 13))
 
 
+def test_an_entry_reads_only_what_was_logged_since_the_last_one(
+    file_box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wfc_runtime.store import Queries
+
+    read: list[int] = []
+    usual = Queries.journal
+
+    def counted(self: Queries, key: int, first: int = 0) -> Any:
+        found = usual(self, key, first)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Queries, "journal", counted)
+    run = started(file_box)
+    other = file_box.another()
+    for number in range(20):
+        log(file_box, Logged(run, "build", "milestone", {"message": f"m{number}"}))
+    # The last one that it knows, and the one that it has written since.
+    assert max(read) == 2
+    # Another server reads all of it once, and sees what this one has written.
+    assert other.log(Logged(run, "build", "milestone", {"message": "m7"}))["entry"] == f"{run}:9"
+    assert read.pop() == 20
+    other.log(Logged(run, "build", "milestone", {"message": "mine"}))
+    assert log(file_box, Logged(run, "build", "milestone", {"message": "mine"}))["entry"] == f"{run}:22"
+    assert max(read) == 3
+    # A run that was deleted and imported again is another one.
+    data = file_box.service.export(run)
+    file_box.service.cancel(run)
+    file_box.service.erase(run)
+    file_box.service.import_(data)
+    log(file_box, decision(run))
+    assert len(context(file_box, run, "milestones", limit=200)["milestones"]) == 21
+
+
 def test_a_store_of_the_previous_version_gets_the_index_and_keeps_its_runs(file_box: Box) -> None:
     import sqlite3
 

@@ -15,7 +15,6 @@ from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import NotFoundError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
-from wfc_runtime.service.history import shown_event
 from wfc_runtime.service.journal_reports import (
     KIND,
     LOGGED,
@@ -29,7 +28,6 @@ from wfc_runtime.service.journal_reports import (
     takes_report,
 )
 from wfc_runtime.service.views import Event, visits_of
-from wfc_runtime.store import HistoryRow
 
 ORCHESTRATOR, SUBAGENT, PERSON, SERVER = "orchestrator", "subagent", "person", "server"
 
@@ -122,7 +120,7 @@ class Book:
         self._by_id: dict[str, Entry] = {}
         self._states = asked_states(subject.machine)
         for event in events:
-            self._read(event)
+            self.read(event)
 
     def id_of(self, name: str) -> str:
         """The id of a task or a phase by its name inside the run."""
@@ -130,7 +128,8 @@ class Book:
 
     # -- reading ---------------------------------------------------------------
 
-    def _read(self, event: Event) -> None:
+    def read(self, event: Event) -> None:
+        """Read on: an event that follows those that were read."""
         if event["event"] == KIND:
             self.count += 1
             self._read_logged(event, dict(event[KIND]))
@@ -351,11 +350,6 @@ def whole_book(subject: Subject, events: Sequence[Event]) -> Book:
     now = subject.now
     book.add_visits(visits_of(structure_of(subject.machine), events, now.visits, now.pending), events)
     return book
-
-
-def written_book(subject: Subject, rows: Iterable[HistoryRow]) -> Book:
-    """A journal as far as it has to be known for a new entry."""
-    return Book(subject, (shown_event(row) for row in sorted(rows, key=lambda row: row.seq)))
 
 
 def seconds_between(began: str, ended: str) -> float:

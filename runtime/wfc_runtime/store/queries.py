@@ -259,10 +259,13 @@ class Queries:
         rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
 
-    def journal(self, key: int) -> list[HistoryRow]:
-        """The events of kind `journal` of a run, in order."""
-        sql = f"SELECT {_EVENT} FROM history INDEXED BY history_journal WHERE run = ? AND kind = 'journal' ORDER BY seq"
-        return [self._event(row) for row in self._fetch(sql, key)]
+    def journal(self, key: int, first: int = 0) -> list[HistoryRow]:
+        """The events of kind `journal` of a run, in order, from a number on."""
+        sql = (
+            f"SELECT {_EVENT} FROM history INDEXED BY history_journal "
+            "WHERE run = ? AND seq >= ? AND kind = 'journal' ORDER BY seq"
+        )
+        return [self._event(row) for row in self._fetch(sql, key, first)]
 
     def event(self, key: int, seq: int) -> HistoryRow | None:
         """One event of a run by its number."""

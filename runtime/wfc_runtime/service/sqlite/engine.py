@@ -43,6 +43,7 @@ from wfc_runtime.service.replies import (
 from wfc_runtime.service.server_liveness import LiveServers
 from wfc_runtime.service.sqlite.accounts import spent_by
 from wfc_runtime.service.sqlite.archive import export_run, import_run
+from wfc_runtime.service.sqlite.journals import Journals
 from wfc_runtime.service.sqlite.retry import retry
 from wfc_runtime.service.sqlite.unit_of_work import (
     LoadedRun,
@@ -140,6 +141,7 @@ class SqliteService(SqliteViews, Service, Archive):
         them. A server that executes actions anyway has threads for that, and tests answer them."""
         self._make_id = make_id
         self._cache = SnapshotCache()
+        self._journals = Journals()
         self.owners = LiveServers(store.path)
         self.watch: Callable[[RunRow, Outcome], None] | None = None
         """Called with each event that a run has processed: for tests that measure coverage."""
@@ -274,7 +276,9 @@ class SqliteService(SqliteViews, Service, Archive):
         return int(self._work(job, actor)["seq"])
 
     def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
-        return self._work(lambda work: work.log(work.unit.find(draft.run), draft), actor)
+        return self._work(
+            lambda work: self._journals.log(work.unit, work.unit.find(draft.run), draft, work.at), actor
+        )
 
     # -- time ------------------------------------------------------------------
 

@@ -38,23 +38,12 @@ from wfc_runtime.service.answers import (
 from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.history import answer_digest
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.journal import (
-    written_book,
-)
-from wfc_runtime.service.journal_entries import Draft
-from wfc_runtime.service.journal_reports import (
-    KIND,
-    logged_for,
-    prepared,
-    stored,
-    subject_of,
-    with_blockers,
-    with_reported_blockers,
-)
+from wfc_runtime.service.journal_reports import subject_of, with_reported_blockers
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
 from wfc_runtime.service.retrying import Retrying, check_child, whole
 from wfc_runtime.service.sqlite.accounts import accounts_for, is_gated, spend
+from wfc_runtime.service.sqlite.journals import prepared_result
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
@@ -90,7 +79,7 @@ class Work:
         self.served = served
         self.queries = unit.queries
         self.ahead = ahead
-        self._limits = limits
+        self.limits = limits
         self._todo: deque[Callable[[], None]] = deque()
         self._settling = False
         self._asked = ""
@@ -118,7 +107,7 @@ class Work:
         self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
     ) -> HistoryRow:
         """Process one event, and everything that follows from it in the family."""
-        outcome = step(loaded.machine, loaded.snapshot, event, self._limits)
+        outcome = step(loaded.machine, loaded.snapshot, event, self.limits)
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
             # Before the event is recorded: afterwards the visits are no longer pending.
@@ -196,30 +185,6 @@ class Work:
                     kept.pending[one].interrupted_at = claim.at
         return {"broken_off": found} if found else {}
 
-    def prepared(self, loaded: LoadedRun, visit: str, answer: Json) -> Json:
-        """The result that an answer stands for: a report contains what was logged for its visit."""
-
-        def logged() -> Iterator[dict[str, Json]]:
-            return logged_for(loaded.row.id, self.queries.journal(loaded.row.key), visit)
-
-        subject = subject_of(loaded, self.at)
-        return prepared(subject, visit, answer, logged, self._limits)
-
-    def log(self, loaded: LoadedRun, draft: Draft) -> Reply:
-        """Enter something into the journal of a run."""
-        rows = self.queries.journal(loaded.row.key)
-        referred = None if draft.refers is None else self.queries.event(loaded.row.key, draft.refers)
-        if referred is not None and referred.kind != KIND:
-            rows.append(referred)
-        decided = draft.decide(written_book(subject_of(loaded, self.at), rows))
-        if decided.data is None:
-            return dict(decided.reply)
-        opened = {f"{loaded.row.id}:{loaded.row.version + 1}": decided.opens} if decided.opens else {}
-        closed = () if decided.closes is None else (decided.closes,)
-        loaded.snapshot = with_blockers(loaded.now, opened, closed)
-        entry = self.unit.note(loaded, KIND, stored(decided.data), decided.visit)
-        return decided.reply_for(entry.seq)
-
     # -- time ------------------------------------------------------------------
 
     def catch_up(self, asked: LoadedRun) -> None:
@@ -273,7 +238,7 @@ class Work:
         unit = self.unit
         # A new unit of work: the changes of the refused call must not be committed along with those of time.
         empty = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
-        fresh = Work(empty, self._limits, self.served, self.ahead, self._computes)
+        fresh = Work(empty, self.limits, self.served, self.ahead, self._computes)
         row = self.queries.run(self._asked)
         if row is not None:
             fresh.catch_up(fresh.unit.load(row))
@@ -287,7 +252,7 @@ class Work:
             return
         try:
             module = parent.module if child.workflow is None else self.unit.registry.find(child.workflow)
-            beginning = begin_child(module, child, parent.row.depth, self._limits)
+            beginning = begin_child(module, child, parent.row.depth, self.limits)
         except (StepError, WfcError) as error:
             self._end_child(parent, child.visit, child.index, start_error(error, child, parent.now.mask))
             return
@@ -445,7 +410,8 @@ def submit(
         served = owner is not None and not by_agent
         cost = usage_of(loaded.machine, loaded.now, step_id, result, usage)
         accounts = accounts_for(work, loaded, step_id) if cost else {}
-        given, event_id = work.prepared(loaded, step_id, result), loaded.next_event_id
+        given = prepared_result(work.queries, loaded, step_id, result, work.at, work.limits)
+        event_id = loaded.next_event_id
         if given is not result:
             # The history has the report; the digest recognises the answer if it is sent again.
             more = {**more, "answer": answer_digest(event_id, result)}
