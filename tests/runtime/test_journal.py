@@ -274,6 +274,29 @@ def test_the_journal_of_a_task_and_of_a_run_has_a_limit(
         text_of("question", " \n", required=True)
 
 
+def test_a_run_has_no_more_open_blockers_than_a_person_can_read(file_box: Box) -> None:
+    run = started(file_box)
+    for number in range(50):
+        log(file_box, issue(run, text=f"Question {number}"))
+    assert refusal(file_box, issue(run, text="One more")) == "blockers_open"
+    shown = file_box.service.status(run)["blockers"]
+    assert [one["description"] for one in shown] == [f"Question {number}" for number in range(10)]
+    log(file_box, Resolved(run, shown[0]["issue_id"], "Yes."))
+    assert file_box.service.status(run)["blockers"][-1]["description"] == "Question 10"
+    log(file_box, issue(run, text="One more"))
+
+
+def test_on_temporal_the_summary_of_an_ended_run_is_not_kept(temporal_box: Any) -> None:
+    run = started(temporal_box)
+    log(temporal_box, issue(run))
+    temporal_box.service.submit(run, "build", OK)
+    temporal_box.service.submit(run, "test", OK)
+    assert log(temporal_box, Summary(run, "completed", "It works.")) == {"entry": None}
+    assert refusal(temporal_box, decision(run)) == "finished"
+    assert whole_journal(temporal_box.service.journal(run))["summaries"] == []
+    assert temporal_box.service.journal(run).metrics()["tasks"] == 0
+
+
 SECRET = (
     "name: w\nversion: 1.0.0\ninputs: {key: {type: string, required: true, secret: true}}\n"
     "steps:\n  - {id: build, type: shell, command: 'login {{ inputs.key | shquote }}'}\n"

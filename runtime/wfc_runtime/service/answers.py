@@ -25,6 +25,10 @@ from wfc_runtime.store import HistoryRow, RunRow
 _NOBODY: Mapping[str, float] = MappingProxyType({})
 
 
+_BLOCKERS_SHOWN = 10
+"""Of more of them, the next ones are shown when these are resolved; the journal has all."""
+
+
 class RunInMemory(Protocol):
     """A run in memory, whichever engine holds it."""
 
@@ -49,7 +53,8 @@ def with_blockers(reply: Reply, run: RunInMemory) -> Reply:
     if run.now.status != "running":
         return reply
     following, first = reply.pop("next"), next(iter(run.now.blockers))
-    shown = [{"issue_id": id, "description": text} for id, text in run.now.blockers.items()]
+    listed = list(run.now.blockers.items())[:_BLOCKERS_SHOWN]
+    shown = [{"issue_id": id, "description": text} for id, text in listed]
     how = "ask the person about `blockers` first, and record the answer with "
     if run.row.agent is not None:
         # A sub-agent can't ask. The agent that started it can.

@@ -25,6 +25,7 @@ from wfc_runtime.service.journal import (
     seconds_between,
 )
 from wfc_runtime.service.journal_reports import (
+    MOST_BLOCKERS,
     is_same,
     phases_of,
     shown_blocker,
@@ -179,6 +180,12 @@ class Logged(Draft):
         blocks = (
             self.kind == "issue" and bool(content.get("requires_human")) and not content.get("resolution")
         )
+        if blocks and len(book.subject.now.blockers) >= MOST_BLOCKERS:
+            raise RefusedError(
+                "blockers_open",
+                f"run {self.run} has {MOST_BLOCKERS} open blockers, which is the limit",
+                "Ask the person about them first.",
+            )
         about = _without_empty({"task": self.task, "phase": phase, "agent": agent, "by": by})
         stopped_by_machine = bool(phases_of(book.subject.machine)) and book.takes_report(self.task)
         return Decided(
@@ -214,6 +221,16 @@ class Resolved(Draft):
     def decide(self, book: Book) -> Decided:
         self.check(book)
         entry = book.find(self.issue)
+        resolution = book.subject.now.mask.value(self.resolution)
+        if entry is None and self.issue in book.subject.now.blockers:
+            # Its event is in an execution or an engine that can no longer be read.
+            data = {
+                "entry": "resolution",
+                "issue": self.issue,
+                "resolution": resolution,
+                "by": book.whose("")[0],
+            }
+            return Decided({"entry": self.issue, "blocks": False, "next": _ON}, data, closes=self.issue)
         if entry is None or entry.kind != "issue":
             known = ", ".join(f"`{one.id}`" for one in book.blockers()[:5])
             raise NotFoundError(
@@ -222,7 +239,6 @@ class Resolved(Draft):
                 f"Open blockers: {known}." if known else "",
             )
         reply: Reply = {"entry": entry.id, "blocks": False, "next": _ON}
-        resolution = book.subject.now.mask.value(self.resolution)
         if entry.content.get("resolution") == resolution:
             return Decided(reply)
         by, agent, _ = book.whose("")

@@ -14,6 +14,7 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain, size_of
 from wfc_runtime.service.answers import RunInMemory
 from wfc_runtime.service.history import timestamp
@@ -22,6 +23,8 @@ from wfc_runtime.store import HistoryRow
 KIND = "journal"
 """The kind of the events."""
 LOGGED = ("decision", "milestone", "issue")
+MOST_BLOCKERS = 50
+"""Open blockers of a run, which are a part of its snapshot."""
 _SHOWN_BLOCKER = 200
 """Characters of a blocker in replies. The journal has the whole text."""
 
@@ -47,9 +50,10 @@ def subject_of(run: RunInMemory, at: float) -> Subject:
 
 
 def asked_states(machine: AnyMachine) -> dict[str, str]:
-    """The state of each step that waits for an answer, by the name that its visits have."""
+    """The state of each step that waits for an answer or for children, by the name that its visits have."""
     nodes = structure_of(machine).nodes
-    return {nodes[state].name: state for state, one in machine.steps.items() if isinstance(one, Ask)}
+    waiting = (state for state, one in machine.steps.items() if isinstance(one, (Ask, Spawn)))
+    return {nodes[state].name: state for state in waiting}
 
 
 def phases_of(machine: AnyMachine) -> Mapping[str, Mapping[str, Json]]:
@@ -205,7 +209,12 @@ def with_reported_blockers(subject: Subject, state: str, report: Json, seq: int)
         known = [id for id, one in now.blockers.items() if kind == "issue" and one == text]
         if kind == "issue" and content.get("resolution"):
             closed += known
-        elif kind == "issue" and content.get("requires_human") and not known:
+        elif (
+            kind == "issue"
+            and content.get("requires_human")
+            and not known
+            and len(now.blockers) + len(opened) < MOST_BLOCKERS
+        ):
             opened[f"{subject.id}:{seq}.{number}"] = text
     return with_blockers(now, opened, closed)
 
