@@ -572,3 +572,63 @@ def test_files_outside_the_areas_of_a_task_are_named(box: Box) -> None:
     assert done["outside_scope"] == ["src/secret/key", "docs/b.md"]
     log(box, StartedTask(run, "Think", areas=["the whole design"]))
     assert log(box, CompletedTask(run, "t2", "success", "", files))["outside_scope"] == []
+
+
+MISSION = """
+name: w
+version: 1.0.0
+proof: none
+phases:
+  - id: design
+    number: 1
+    name: Design
+    agents: [{type: architect, subagent_type: general-purpose, prompt: Design it.}]
+    completion: all agents success
+  - id: build
+    number: 2
+    name: Build
+    requires: 1
+    parallel: true
+    agents:
+      - {type: backend, subagent_type: general-purpose, scope: [src/], prompt: Build it.}
+      - {type: writer, subagent_type: general-purpose, scope: [docs/], prompt: Describe it.}
+    completion: all agents success
+"""
+
+
+def test_in_a_run_of_phases_a_logged_blocker_stops_the_phase_and_the_answer_resolves_it(box: Box) -> None:
+    run = started(box, MISSION)
+    good = {"status": "success", "summary": "s", "files": ["src/a.py"], "tokens_input": 7}
+    assert log(box, StartedPhase(run, 1, "Design"))["phase_id"] == f"{run}/design"
+    assert refusal(box, CompletedPhase(run, "design", "completed")) == "phase_of_workflow"
+    assert log(box, StartedTask(run, "My part", agent="architect"))["task_id"] == f"{run}/design"
+    id = log(box, issue(run, "design", "Which licence?"))["entry"]
+    # The machine itself stops at it, once the agent reports.
+    assert "blockers" not in box.service.status(run)
+    [waiting] = step_ids(box.service.submit(run, "design", good))
+    assert waiting == "design-stop"
+    [found] = context(box, run)["blockers"]
+    assert (found["entry"], found["phase"], found["agent"]) == (id, "design", "architect")
+    reply = box.service.submit(run, waiting, {"selected": "go on"})
+    assert step_ids(reply) == ["build-backend", "build-writer"]
+    now = context(box, run)
+    assert (now["blockers"], now["issues"][0]["resolution"]) == ([], "The person chose: go on")
+    assert [(one["phase"], one["status"]) for one in now["phase_summary"]] == [
+        (f"{run}/design", "completed"),
+        (f"{run}/build", "open"),
+    ]
+    log(box, decision(run, "build-writer"))
+    box.restart()
+    box.service.submit(run, "build-backend", good)
+    ended = box.service.submit(run, "build-writer", good)
+    assert ended["status"] == "completed"
+    book = box.service.journal(run)
+    assert [one["task"] for one in page_of(book, ["tasks"], Filter(phase="build"), 0, 50)["tasks"]] == [
+        f"{run}/build-backend",
+        f"{run}/build-writer",
+    ]
+    [chosen] = page_of(book, ["decisions"], Filter(agent="writer"), 0, 50)["decisions"]
+    assert (chosen["phase"], chosen["by"]) == ("build", "subagent")
+    metrics = book.metrics()
+    assert (metrics["tasks"], metrics["completed_tasks"], metrics["files"]) == (3, 3, 1)
+    assert metrics["tokens"] == {"input": 21, "output": 0}
