@@ -33,6 +33,7 @@ from wfc.language.reference import StepPage, fields_of, step_page
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry
+from wfc.language.steps.foreach import ChildErrors
 from wfc.starter.claude_plugin import marketplace, plugin_files
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
@@ -72,7 +73,7 @@ def _language() -> Iterator[str]:
         yield f"- [`{page.name}`](#{page.name}): {page.summary}"
     for kind in STEP_TYPES.values():
         yield from _step(step_page(kind))
-    for shape in (Retry, Recovery, Update):
+    for shape in (Retry, Recovery, Update, ChildErrors):
         yield from ("", f"### {shape.label.strip('`')}", "", _doc(shape), "")
         yield from _fields_of(shape)
     yield from _expressions()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it sta
     from wfc.language.steps.base import Step
     from wfc.language.types import Type
 
+HANDLE, START_OVER = "handle_failure", "start_over"
+"""The events of a run that has failed: its handler begins, or it starts over."""
+
 BEGINS = ("Begin", "EachItem")
 """The effects that enter a loop."""
 
@@ -173,6 +176,15 @@ class Chart:
     """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
     at_start: dict[str, Any] = field(default_factory=dict)
     """Fields that are computed once, at the start."""
+    failing: Make | None = None
+    """What happens when a run fails, before it ends."""
+    handler: str = ""
+    """The first state of the handler of failures."""
+    starts_over: str = ""
+    """The state that starts a failed run over."""
+    time_limit: float | None = None
+    internal: tuple[str, ...] = ()
+    """Fields that are left out of the result."""
     loops: dict[str, Make] = field(default_factory=dict)
     """Loops with variables, by the state of their turns, outer ones first."""
     derived: dict[str, Make] = field(default_factory=dict)
@@ -230,6 +242,11 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
         lines += [f"  derived {name} = {_dump_value(one)}" for name, one in chart.derived.items()]
         if chart.expressions != "jinja":
             lines.append(f"  expressions {chart.expressions}")
+        if chart.failing is not None:
+            lines.append(f"  failing {_dump_value(chart.failing)}")
+        lines += [f"  handler {chart.handler}"] if chart.handler else []
+        lines += [f"  time limit {chart.time_limit}"] if chart.time_limit is not None else []
+        lines += [f"  internal {name}" for name in chart.internal]
         lines += [f"  loop {name} = {_dump_value(one)}" for name, one in chart.loops.items()]
         lines += [f"  budget {kind} {most}" for kind, most in chart.budget.items()]
         lines += [f"  deferred {name}" for name in chart.deferred]

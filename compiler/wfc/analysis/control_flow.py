@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.caching import cached_per_file, cached_property
-from wfc.ir import BEGINS, Chart, Edge, Guard, Region, State
+from wfc.ir import BEGINS, HANDLE, Chart, Edge, Guard, Region, State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
@@ -53,6 +53,13 @@ class Flow:
         }
         """The end nodes of the branches of each parallel state."""
         self.edges: list[FlowEdge] = list(_edges(chart.root))
+        if chart.handler:
+            # Any step may fail. The steps of the handler come last.
+            for name, state in self.states.items():
+                if name == chart.handler:
+                    break
+                if state.effect is not None and not state.regions:
+                    self.edges.append(FlowEdge(name, chart.handler, HANDLE))
 
     @cached_property
     def out(self) -> dict[str, list[FlowEdge]]:
@@ -240,7 +247,7 @@ def _is_turn(edge: FlowEdge, begins: dict[str, str]) -> bool:
 
 def fails(state: State) -> bool:
     """Whether a state ends the run as failed."""
-    return state.effect is not None and state.effect.name == "Fail"
+    return state.effect is not None and state.effect.name in ("Fail", "Handled")
 
 
 def is_waiting(state: State) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.emit.printer import WIDTH, Call, Tuple, docstring, print_assignment, print_class, print_value, width
-from wfc.ir import Chart, Edge, Effect, Guard, Make, Ref, Region, State, written_by
+from wfc.ir import HANDLE, START_OVER, Chart, Edge, Effect, Guard, Make, Ref, Region, State, written_by
 
 _ENDINGS = """\
     completed = State("completed", final=True)
@@ -50,6 +50,12 @@ class ChartWriter:
             lines.append(print_assignment("initial", initial, 1))
         if self.chart.at_start:
             lines.append(print_assignment("at_start", self.chart.at_start, 1))
+        if self.chart.failing is not None:
+            lines.append(print_assignment("failing", self._plain(self.chart.failing), 1))
+        if self.chart.time_limit is not None:
+            lines.append(print_assignment("time_limit", self.chart.time_limit, 1))
+        if self.chart.internal:
+            lines.append(print_assignment("internal", Tuple(self.chart.internal), 1))
         if self.chart.loops:
             lines.append(print_assignment("loops", self._plain(self.chart.loops), 1))
         if self.chart.derived:
@@ -70,10 +76,17 @@ class ChartWriter:
         return "\n".join(lines)
 
     def _endings(self) -> str:
-        if not self.chart.deferred:
-            return _ENDINGS.format(done=_DONE)
-        self.runtime.add("faultless")
-        return _ENDINGS.format(done=_DONE_OR_FAILED)
+        done = _DONE
+        if self.chart.deferred:
+            self.runtime.add("faultless")
+            done = _DONE_OR_FAILED
+        before = [(self.chart.handler, HANDLE), (self.chart.starts_over, START_OVER)]
+        lines = [
+            "    " + print_value(Call("running.to", (Ref(f"running.{state}"),), {"event": event}), 1, 0)
+            for state, event in before
+            if state
+        ]
+        return "\n".join([_ENDINGS.format(done=done), *lines])
 
     # -- the chart -------------------------------------------------------------
 

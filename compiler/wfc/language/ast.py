@@ -6,8 +6,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.caching import cached_property
+from wfc.language.changes import PathType
 from wfc.language.derived import Computed, Derivation, StartValue
-from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested, OneOf
+from wfc.language.fields import (
+    ANYTHING,
+    BLOCK,
+    BOOLEAN,
+    CONSTANTS,
+    COUNT,
+    ID,
+    NAME,
+    SECONDS,
+    STEPS,
+    WORD,
+    WORDS,
+    ListOf,
+    MapOf,
+    Nested,
+    OneOf,
+)
 from wfc.language.shape import BUDGET, Field, InputDecl, Shape
 from wfc.language.steps.base import Step
 from wfc.yaml import Mapping as MappingNode
@@ -46,6 +63,23 @@ class Scope(Shape):
         ),
         "State fields that are computed from others whenever these change.",
         example={"total": {"value": "{{ state.results | length }}"}},
+    )
+    on_failure = Field(
+        BLOCK,
+        "Steps to execute when the run has failed, before it ends; `error` has the `code`, `message` and `step_id`.",
+    )
+    completes_on_failure = Field(
+        BOOLEAN, "Whether the run ends as completed after the steps of `on_failure`.", default=False
+    )
+    collect_errors = Field(
+        PathType(), "A list in the state that gets the error when the run fails.", example="errors"
+    )
+    restarts = Field(COUNT, "How often the run starts over, with its initial state, instead of failing.")
+    deadline = Field(SECONDS, "The time limit of the whole run, in seconds; then it fails.", example=86400)
+    internal = Field(
+        WORDS,
+        "State fields that are left out of the result, and of the state as it is shown.",
+        example=["last"],
     )
     steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
 
@@ -88,7 +122,17 @@ class Scope(Shape):
 
     @cached_property
     def _all_steps(self) -> list[Step]:
-        return list(walk(self.block))
+        return list(walk([*self.block, *self.handler]))
+
+    @property
+    def handler(self) -> list[Step]:
+        """The steps that are executed when the run has failed."""
+        return self.on_failure or []
+
+    @cached_property
+    def handling(self) -> frozenset[Step]:
+        """The steps of the handler, including nested ones."""
+        return frozenset(walk(self.handler))
 
 
 def walk(steps: list[Step]) -> Iterator[Step]:

@@ -15,6 +15,7 @@ from wfc.language.derived import Derivation
 from wfc.language.shape import Budget, Field, InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry, Step
+from wfc.language.steps.foreach import ChildErrors
 from wfc.language.steps.prompt import Option, Question
 from wfc.language.steps.shell import FileOutput
 
@@ -25,7 +26,7 @@ def steps_schema() -> Schema:
     """The schema of a file in the steps language."""
     nested: tuple[type[Shape], ...] = (
         *(Task, InputDecl, Validation, Derivation, Update),
-        *(Retry, Recovery, Budget, FileOutput, Option, Question),
+        *(Retry, Recovery, Budget, FileOutput, Option, Question, ChildErrors),
     )
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

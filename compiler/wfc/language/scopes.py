@@ -13,7 +13,7 @@ from dataclasses import field
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.steps.base import Step
-from wfc.language.steps.protocol import CHILD, CHILD_IN_TURN, Bindings, Child, Variables
+from wfc.language.steps.protocol import CHILD, CHILD_IN_TURN, NUMBERED, Bindings, Child, Variables
 from wfc.language.values import Text
 from wfc.struct import struct
 
@@ -42,6 +42,8 @@ def blocks_of(scope: Scope) -> dict[Step, Block]:
     """The list that contains each step of a scope, in source order."""
     found: dict[Step, Block] = {}
     _collect(Block(scope.block, f"the steps of {scope.known_as}"), found)
+    if scope.handler:
+        _collect(Block(scope.handler, f"the `on_failure` of {scope.known_as}"), found)
     return found
 
 
@@ -149,7 +151,9 @@ def template_sites(workflow: Workflow) -> list[Site]:
             ]
         for step in scope.walk():
             around = inside.get(step, ())
-            given = {name for one in around for name in (one.item, one.index)}
+            given = {name for one in around for name in one.names.values()}
+            if step in scope.handling:
+                given.add("error")
             own = NamesInScope(base.roots | given) if given else base
             found += [
                 Site(scope, step, text, names)
@@ -191,7 +195,8 @@ def _roots(scope: Scope, run_by: dict[str, list[Child]]) -> frozenset[str]:
         return EVERYWHERE
     # A task that nothing runs may use all names, since any step could run it.
     sequential = all(child.sequential for child in run_by.get(scope.task_name, ()))
-    return EVERYWHERE | (CHILD_IN_TURN if sequential else CHILD)
+    numbered = all(child.numbered for child in run_by.get(scope.task_name, ()))
+    return EVERYWHERE | (CHILD_IN_TURN if sequential else CHILD) | (NUMBERED if numbered else frozenset())
 
 
 def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, NamesInScope]]:

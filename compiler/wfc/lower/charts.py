@@ -106,9 +106,21 @@ def _chart(
     scope: Scope, name: str, title: str, description: str, expressions: str, needs: Needs | None = None
 ) -> Chart:
     steps = scope.block if needs is None else scheduled(scope.block, needs)
-    lowering = Lowering(list(walk(steps)))
+    lowering = Lowering(list(walk([*steps, *scope.handler])))
     lowering.root.initial = lowering.entry_of(steps, FINISHED)
     lowering.block(steps, FINISHED)
+    handler = ""
+    if scope.handler:
+        end = FINISHED if scope.setting("completes_on_failure") else lowering.free_name("handled")
+        handler = lowering.entry_of(scope.handler, end)
+        lowering.block(scope.handler, end)
+        if end != FINISHED:
+            lowering.alone(end, "Handled", {})
+    over = ""
+    if scope.restarts:
+        keeps = (collected_in(scope)[:1] or None) if scope.collect_errors else None
+        over = lowering.alone(lowering.free_name("starting_over"), "StartOver", {"keeps": keeps})
+        lowering.edge(over, lowering.root.initial)
     return Chart(
         name,
         title,
@@ -126,11 +138,33 @@ def _chart(
         },
         budget.limits() if (budget := scope.values.get("budget")) else {},
         lowering.caught,
+        failing=_failing(scope),
+        handler=handler,
+        starts_over=over,
+        time_limit=scope.setting("deadline"),
+        internal=tuple(word.text for word in scope.internal or ()),
         loops=lowering.loops,
         at_start={name: tree.data for name, tree in (scope.start_values or {}).items()},
         derived={one.field: _derive(one, scope) for one in in_dependency_order(scope)},
         expressions=expressions,
     )
+
+
+def collected_in(scope: Scope) -> tuple[Any, ...]:
+    """The path of the list that gets the errors of a run."""
+    path = scope.collect_errors.data if scope.collect_errors else ()
+    return tuple(path) if isinstance(path, list | tuple) else (path,)
+
+
+def _failing(scope: Scope) -> Make | None:
+    arguments: dict[str, Any] = {
+        "collect": collected_in(scope) or None,
+        "restarts": scope.setting("restarts"),
+        "handler": True if scope.handler else None,
+        "completes": True if scope.handler and scope.setting("completes_on_failure") else None,
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return Make("Failing", given) if given else None
 
 
 # Derived fields.
@@ -166,6 +200,8 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
             found.setdefault(field, []).append(kind)
     for one in scope.computed:
         found.setdefault(one.field, []).append(types.ANY)
+    for name in collected_in(scope)[:1]:
+        found.setdefault(str(name), []).append(types.ANY)
     return [
         FieldInfo(field, merged(kinds), field in initial, initial.get(field))
         for field, kinds in found.items()

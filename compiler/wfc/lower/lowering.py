@@ -74,6 +74,14 @@ class Lowering:
             self._recovery(step, choice, after)
         step.lower(self, after)
 
+    def alone(self, name: str, effect: str, arguments: dict[str, Any]) -> str:
+        """Add a state that belongs to no step. Its name is free if `free_name` gave it."""
+        self._region.states.append(State(name, name, name, effect=Effect(effect, lambda: arguments)))
+        return name
+
+    def free_name(self, name: str) -> str:
+        return self._names.free(name)
+
     # -- what steps are made of ------------------------------------------------
 
     def state(
@@ -185,9 +193,7 @@ class Lowering:
     def loops(self) -> dict[str, Make]:
         """The loops with variables, outer ones first."""
         return {
-            turn: Make(
-                "LoopNames", {"item": one.item, "index": one.index, "inside": tuple(self._inside[turn])}
-            )
+            turn: Make("LoopNames", {**one.names, "inside": tuple(self._inside[turn])})
             for turn, one in self._named.items()
         }
 

@@ -22,10 +22,11 @@ MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener added addressed
     allow_event_without_transition allowed_events at_start atomic_configuration_update bind_events_to budget
     cancel_event catch_errors_as_events caught configuration configuration_values current_state current_state_value
-    deferred derived enable_self_transition_entries enabled_events events expressions facts fields final_states
-    history_values id initial initial_state inputs is_terminated loops model name on_enter_state on_exit_state
-    prepare raise_ secrets send simulate start_configuration_values start_values state_field states states_map steps
-    validate_disconnected_states validate_final_reachability validate_trap_states view
+    deferred derived enable_self_transition_entries enabled_events events expressions facts failing fields
+    final_states history_values id initial initial_state inputs internal is_terminated loops model name
+    on_enter_state on_exit_state prepare raise_ secrets send simulate start_configuration_values start_values
+    state_field states states_map steps time_limit validate_disconnected_states validate_final_reachability
+    validate_trap_states view
 """)
 """Attributes of the runtime's Machine and of its instances, where every state becomes an attribute too."""
 
@@ -36,8 +37,8 @@ STATE_NAMES = _words("""
 """Attributes of the library's State: a state becomes an attribute of the one around it."""
 
 CHART_NAMES = _words("""
-    State at_most cancel cancelled completed due fail failed faultless finished joined next_item ok otherwise recover
-    retry running submit when
+    State at_most cancel cancelled completed due fail failed faultless finished handle_failure joined next_item ok
+    otherwise recover retry running start_over submit when
 """)
 """Names that every chart has: its events, its final states, and the functions that its edges use."""
 
@@ -48,12 +49,13 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """Names that no state may have."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
-    CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail FailedChild Field
-    FieldUpdate Fields GitChangesResult GitSnapshotResult InfoAnswer Inputs IsolatedResult Join Literal LoopNames
-    LoopTurn Machine MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult ReadJsonStateResult
-    RenderTemplateResult Report Retry Return Say Secret ShellResult Spawn State TextAnswer TypedDict UseFallback
-    WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState Worktree WriteJsonStateResult
+    Annotated Answering Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
+    CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail FailedChild
+    Failing Field FieldUpdate Fields GitChangesResult GitSnapshotResult Handled InfoAnswer Inputs IsolatedResult
+    Join Literal LoopNames LoopTurn Machine MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult
+    ReadJsonStateResult RenderTemplateResult Report Retry Return Say Secret ShellResult Spawn StartOver State
+    TextAnswer TypedDict UseFallback WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
+    Worktree WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 

@@ -51,7 +51,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             yield from _bad_rules(rules)
             yield from _default(shape, rules)
         elif isinstance(shape, Prompt) and shape.validation:
-            yield from _bad_rules(RuleSet("string", [shape.validation]))
+            yield from _bad_rules(RuleSet(str(shape.setting("input_type")), [shape.validation]))
 
 
 def _default(decl: InputDecl, rules: RuleSet) -> Iterator[Finding]:

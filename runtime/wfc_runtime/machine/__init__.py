@@ -3,6 +3,7 @@
 from pydantic import Field
 from statemachine import State
 
+from wfc_runtime.machine.answering import Answering
 from wfc_runtime.machine.change import ChangeFields, FieldUpdate
 from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.derive import Derive
@@ -18,6 +19,7 @@ from wfc_runtime.machine.effects import (
     Return,
     UseFallback,
 )
+from wfc_runtime.machine.failing import Failing, Handled, StartOver
 from wfc_runtime.machine.inputs import lenient, one_of, unchecked, with_keys
 from wfc_runtime.machine.interpreter import at_most, ended, faultless, next_item, ok, otherwise, when
 from wfc_runtime.machine.loops import EachItem, LoopNames, LoopTurn
@@ -26,6 +28,7 @@ from wfc_runtime.machine.say import Say
 from wfc_runtime.machine.spawn import Spawn
 
 __all__ = [
+    "Answering",
     "Ask",
     "Assign",
     "Begin",
@@ -35,8 +38,10 @@ __all__ = [
     "EachItem",
     "Effect",
     "Fail",
+    "Failing",
     "Field",
     "FieldUpdate",
+    "Handled",
     "Join",
     "LoopNames",
     "LoopTurn",
@@ -46,6 +51,7 @@ __all__ = [
     "Say",
     "Secret",
     "Spawn",
+    "StartOver",
     "State",
     "UseFallback",
     "Workflow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
@@ -49,6 +49,14 @@ class Resolved:
     keys: tuple[str | int, ...]
     operation: Operation
     value: Json
+
+    def to_data(self) -> list[Json]:
+        return [self.field, list(self.keys), self.operation, self.value]
+
+    @classmethod
+    def from_data(cls, data: Sequence[Any]) -> Self:
+        field, keys, operation, value = data
+        return cls(field, tuple(keys), operation, value)
 
     def applied(self, before: Json) -> Json:
         """The value of the field after the change. The given value is not modified."""
@@ -128,7 +136,7 @@ class ChangeFields(Effect):
         return [part for one in self.updates for part in (*one.path, one.value)]
 
     def enter(self, run: Run, state: str) -> None:
-        run.write(applied(run, [update.resolved(run, self.reads, {}) for update in self.updates]))
+        run.change([update.resolved(run, self.reads, {}) for update in self.updates])
 
 
 def applied(

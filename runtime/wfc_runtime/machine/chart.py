@@ -16,6 +16,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.machine.budget import Steps
 from wfc_runtime.machine.derive import Derive
 from wfc_runtime.machine.effects import Effect
+from wfc_runtime.machine.failing import Failing
 from wfc_runtime.machine.interpreter import ok
 from wfc_runtime.machine.loops import LoopNames
 from wfc_runtime.machine.run import Run
@@ -130,6 +131,12 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """Fields that are computed once, when a run starts: expressions over the inputs."""
     derived: ClassVar[Mapping[str, Derive]] = {}
     """Fields that are computed from others whenever these change, in the order of their dependencies."""
+    failing: ClassVar[Failing] = Failing()
+    """What happens when a run fails, before it ends."""
+    time_limit: ClassVar[float | None] = None
+    """Seconds after which a run fails if it has not ended."""
+    internal: ClassVar[tuple[str, ...]] = ()
+    """Fields that are left out of the result and of what is shown as the state."""
     loops: ClassVar[Mapping[str, LoopNames]] = {}
     """Loops with variables, by the state at which their turns begin, outer ones first."""
     secrets: ClassVar[tuple[str, ...]] = ()

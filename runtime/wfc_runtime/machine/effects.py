@@ -29,6 +29,7 @@ from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.answering import Answering
     from wfc_runtime.machine.change import FieldUpdate
     from wfc_runtime.machine.run import Run
 
@@ -287,6 +288,10 @@ class Ask(Effect):
     """Text before the parameter `instructions`, from the file that the step names. It is never rendered."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
+    answering: Answering | None = None
+    """How the answer of a person is read."""
+    lapses: bool = False
+    """Whether the step ends, and does not fail, when its deadline has passed."""
     format: OutputFormat | None = None
     """How the output of a command is parsed: `value` of its result."""
 
@@ -374,6 +379,8 @@ class Ask(Effect):
             refuse_early(run, visit, pending.resume_at)
             self.due(run, visit)
             return
+        if self.answering is not None:
+            result = self.answering.read(result)
         is_served = isinstance(run.event, Submit) and run.event.served
         most = run.limits.served_bytes if is_served else run.limits.result_bytes
         try:
@@ -423,7 +430,13 @@ class Ask(Effect):
                 run.fail(pending.state, failure, result=completed if self.keeps_failed else None)
             return
         reason = run.snapshot.mask.message("; ".join(problems))
-        if self.kind in HUMAN_KINDS:
+        answering = self.answering
+        if answering is not None and answering.message:
+            reason = answering.message
+        most = answering.max_attempts if answering is not None else None
+        if most is not None:
+            pending.misfits += 1
+        if self.kind in HUMAN_KINDS and (most is None or pending.misfits < most):
             # People make typing errors, and a run must not fail because of them.
             run.outcome.refusal = RefusedError(
                 "result_misfit",
@@ -431,9 +444,9 @@ class Ask(Effect):
                 "Ask the person again, and submit an answer that matches the result_schema.",
             )
             return
-        pending.misfits += 1
+        pending.misfits += most is None
         # Refused results count as attempts, so a step with a retry gives the agent as many tries as it declares.
-        allowed = self.retry.max_attempts if self.retry else run.limits.misfits
+        allowed = most or (self.retry.max_attempts if self.retry else run.limits.misfits)
         if pending.misfits < allowed:
             left = allowed - pending.misfits
             more = "one more invalid result" if left == 1 else f"{left} more invalid results"
@@ -494,6 +507,9 @@ class Ask(Effect):
             run.complete(visit, _waited(self.wait_seconds), "due")
             return
         pending = run.snapshot.pending[visit]
+        if self.lapses:
+            run.complete(visit, None, "submit")
+            return
         if self.deadline is None and run.limits.grace_seconds is not None:
             message = f"no result came within {self.timeout:g} seconds"
             run.fail(pending.state, StepError("timeout", message))

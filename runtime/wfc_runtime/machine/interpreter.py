@@ -209,6 +209,9 @@ class Structure:
         self.caught = machine.caught
         self.derived = Derivations(machine.derived)
         self.at_start = machine.at_start
+        self.failing = machine.failing
+        self.time_limit = machine.time_limit
+        self.internal = frozenset(machine.internal)
         self.loops = machine.loops
         self.loops_around: dict[str, list[str]] = {}
         """The loops around a state, from the outermost inward: a module lists outer loops first."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class LoopNames:
     """The names of a loop's variables, and the states inside it, which see them."""
 
-    item: str
-    index: str
+    item: str | None = None
+    index: str | None = None
     inside: tuple[str, ...]
 
 
@@ -96,9 +96,17 @@ def loop_names(run: Run, state: str) -> Iterator[tuple[str, Json]]:
     """The variables of the loops around a state. Those of inner loops come later, and so take precedence."""
     for turn in run.structure.loops_around.get(state, ()):
         loop, found = run.structure.loops[turn], item_of(run, turn)
-        if found is not None:
+        if found is not None and loop.item is not None and loop.index is not None:
             yield loop.index, found[0]
             yield loop.item, found[1]
+
+
+def count_turns(run: Run, turn: str, state: str) -> None:
+    """After the last turn of a loop, its count is the number of turns: the condition has looked at one more."""
+    effect = run.structure.steps.get(turn)
+    loop = run.structure.loops.get(turn)
+    if isinstance(effect, LoopTurn) and effect.count_to and loop is not None and state not in loop.inside:
+        run.write({effect.count_to: turn_of(run, turn) - 1})
 
 
 def end_loops(run: Run, state: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import Reopen
+from wfc_runtime.machine.failing import ERROR
 from wfc_runtime.machine.interpreter import (
     Condition,
     Guarding,
@@ -76,6 +77,11 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
     resumed = started_over(snapshot, event.visit)
     again = snapshot.copy()
     again.status, again.kept, again.result = "running", None, None
+    if again.handling:
+        again.handling = False
+        again.scope = {name: value for name, value in again.scope.items() if name != ERROR}
+    if structure.time_limit is not None:
+        again.ends_at = event.at + structure.time_limit
     again.pending = {visit: one.copy() for visit, one in kept.pending.items()}
     run = Run(structure, again, event, limits)
     active, chosen = set(kept.configuration), set[str]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,12 +13,13 @@ from wfc_runtime import expr
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, is_template
-from wfc_runtime.machine.change import applied
+from wfc_runtime.machine.change import Resolved, applied
 from wfc_runtime.machine.derive import derive_all, is_same, settle
 from wfc_runtime.machine.effects import Ask, Return
 from wfc_runtime.machine.events import Event, Outcome
+from wfc_runtime.machine.failing import ERROR, HANDLE, START_OVER, collected
 from wfc_runtime.machine.interpreter import Structure
-from wfc_runtime.machine.loops import end_loops, item_of, loop_names
+from wfc_runtime.machine.loops import count_turns, end_loops, item_of, loop_names
 from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
 from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Pending, Snapshot
 from wfc_runtime.machine.values import Limits, size_of
@@ -58,6 +59,10 @@ class Run:
         """Where the run was when it ended."""
         self.resumed: dict[str, Pending] = {}
         """Visits with children that are about to be started over, by state."""
+        self._turn = ""
+        """The loop whose turn was just left or begun."""
+        self._following = ""
+        """The event that follows a failure of the run."""
         self._at = ""
         """The state whose expressions are evaluated: it has the variables of the loops around it."""
         self._skipped: set[str] = set()
@@ -96,6 +101,9 @@ class Run:
         effect = self.structure.steps.get(state)
         self._at = state
         try:
+            turn, self._turn = self._turn, ""
+            if turn and turn != state:
+                count_turns(self, turn, state)
             if self.snapshot.items:
                 end_loops(self, state)
             if effect is not None:
@@ -120,6 +128,7 @@ class Run:
         if self.structure.nodes[state].is_gate:
             return
         self.outcome.left.append(state)
+        self._turn = state if state in self.structure.loops else ""
         self.drop(state)
 
     def ending(self, configuration: list[str]) -> None:
@@ -133,6 +142,8 @@ class Run:
         # A question for a budget is asked again if it is still used up.
         pending = {visit: one for visit, one in self.snapshot.pending.items() if one.state != GATE}
         self.kept = Kept(configuration, pending, entering)
+        if self._following in (HANDLE, START_OVER):
+            self._follow()
 
     # -- guards ----------------------------------------------------------------
 
@@ -316,7 +327,7 @@ class Run:
         if effect.error_changes:
             names = {"error": {name: record[name] for name in ("code", "message", "step_id")}}
             changes = [one.resolved(self, effect.reads, names) for one in effect.error_changes]
-            self.write(applied(self, changes))
+            self.change(changes)
         if effect.fallback is None:
             return False
         self.put(effect, effect.instead(effect.fallback.value))
@@ -346,14 +357,60 @@ class Run:
         self.end(Failure(state, self.record(state, error), children))
 
     def end(self, failure: Failure) -> None:
-        """Fail the run. Nothing else may happen before it has ended."""
+        """Fail the run, or start it over, or begin its handler. Nothing else may happen before that."""
         self._halted = True
-        self._keep(failure)
+        failing = self.structure.failing
+        if self.snapshot.handling or not (failing.collect or failing.restarts or failing.handler):
+            self._keep(failure)
+            self.interpreter.raise_("fail")
+            return
+        if failing.collect:
+            try:
+                shown = {name: failure.error[name] for name in ("code", "message", "step_id")}
+                self.change([collected(self, shown, failing.collect)])
+            except StepError as error:
+                self.outcome.notes.append({"not_collected": True, **self.record(failure.state, error)})
+        starts = self.snapshot.visits.get(START_OVER, 0)
+        if starts < failing.restarts:
+            self.snapshot.visits[START_OVER] = starts + 1
+            self.outcome.notes.append({"restarted": starts + 1, **failure.error})
+            self._following = START_OVER
+        else:
+            self._keep(failure)
+            self._following = HANDLE if failing.handler else "fail"
+        self.interpreter.raise_(self._following)
+
+    def time_is_up(self, state: str) -> None:
+        """Fail the run because it has not ended in time. No handler of a step applies to that."""
+        message = f"the run did not end within its {self.structure.time_limit or 0:g} seconds"
+        if self.structure.time_limit is None:
+            message = "the run did not end within the time that its parent gives it"
+        self._failed.add(state)
+        self._end(state, StepError("deadline", message, "Raise the `deadline` of the workflow."))
+
+    def fail_at_last(self) -> None:
+        """Fail with the error that a handler was about."""
+        self._halted = True
         self.interpreter.raise_("fail")
+
+    def _follow(self) -> None:
+        """The run leaves the place at which it has failed, for its handler or to start over."""
+        if self._following == HANDLE:
+            snapshot, failing = self.snapshot, self.structure.failing
+            snapshot.kept, snapshot.handling = self.kept, True
+            error = snapshot.error or {}
+            shown = {name: error[name] for name in ("code", "message", "step_id") if name in error}
+            snapshot.scope = {**snapshot.scope, ERROR: shown}
+            if failing.completes:
+                snapshot.kept = None
+        self._following, self._halted = "", False
+        self._failed.clear()
 
     def _keep(self, failure: Failure) -> None:
         """Keep the error that fails the run, now or at its end. The first one counts: others may be consequences."""
-        if all(one.is_old or one.state != failure.state for one in self.snapshot.failures):
+        if self.snapshot.handling:
+            self.outcome.notes.append({"handler": True, **failure.error})
+        elif all(one.is_old or one.state != failure.state for one in self.snapshot.failures):
             self.snapshot.failures = [*self.snapshot.failures, failure]
         if self.snapshot.error is None:
             self.snapshot.error = failure.error
@@ -453,12 +510,35 @@ class Run:
         kept = {} if effect.writes is None else {effect.writes: result}
         if effect.changes and not is_failed:
             changes = [one.resolved(self, effect.reads, {"result": result}) for one in effect.changes]
-            self.write(applied(self, changes, kept))
+            self.change(changes, kept)
         elif kept:
             self.write(kept)
 
+    def change(self, changes: Sequence[Resolved], kept: Mapping[str, Json] | None = None) -> None:
+        """Write fields, `kept` first, and change others or the same ones, in one write."""
+        self._write(applied(self, changes, kept))
+        if self.snapshot.shared:
+            self._log([*_as_changes(kept or {}), *changes])
+
     def write(self, values: dict[str, Json]) -> None:
         """Write all fields, and compute what is derived from them. If either is not possible, nothing is written."""
+        self._write(values)
+        if self.snapshot.shared:
+            self._log(_as_changes(values))
+
+    def _log(self, changes: Sequence[Resolved]) -> None:
+        """Keep the changes of fields that belong to the parent, which makes them too."""
+        shared = [one for one in changes if one.field in self.snapshot.shared]
+        if shared:
+            logged = [*self.snapshot.changes, *(one.to_data() for one in shared)]
+            size = size_of(logged)
+            if size > self.state_bytes:
+                raise StepError(
+                    "state_size", f"the changes would be {size:,} bytes; the limit is {self.state_bytes:,}"
+                )
+            self.snapshot.changes = logged
+
+    def _write(self, values: dict[str, Json]) -> None:
         if not self.structure.derived:
             self._put_fields(values)
             return
@@ -507,6 +587,10 @@ def _are_concurrent(one: Node, other: Node) -> bool:
     """Whether two states are in different branches of the same parallel state."""
     around = next((node for node in one.ancestors if node in other.ancestors), None)
     return around is not None and around.is_parallel
+
+
+def _as_changes(values: Mapping[str, Json]) -> list[Resolved]:
+    return [Resolved(name, (), "set", value) for name, value in values.items()]
 
 
 STATE_ACCESS = "state_access"

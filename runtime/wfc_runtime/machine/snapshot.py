@@ -44,6 +44,8 @@ class Pending:
     """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ..., "was": id}."""
     since: float | None = None
     """When it began, for a step with a budget."""
+    tries: list[int] = field(default_factory=list)
+    """How often each child was started again after a failure, if the step does that."""
 
     @property
     def due(self) -> float | None:
@@ -63,6 +65,7 @@ class Pending:
             self.inputs,
             list(self.children),
             self.since,
+            self.tries,
         )
 
     def to_data(self) -> dict[str, Json]:
@@ -77,7 +80,7 @@ class Pending:
 
 _PENDING_FIELDS = (
     *("parameters", "where", "deadline", "overdue_at", "resume_at", "interrupted_at"),
-    *("misfits", "items", "inputs", "children", "since"),
+    *("misfits", "items", "inputs", "children", "since", "tries"),
 )
 
 
@@ -184,6 +187,14 @@ class Snapshot:
     """The items of the loops that the run is in, by the state of their turns. Replaced, never modified."""
     outbox: list[dict[str, Json]] = field(default_factory=list)
     """Messages for the user since the last submit. Replaced, never modified in place."""
+    handling: bool = False
+    """Whether the run has failed and executes the steps of its handler."""
+    ends_at: float | None = None
+    """When the run fails because its time is up."""
+    shared: list[str] = field(default_factory=list)
+    """The fields that belong to the parent, which makes the same changes when the run has ended."""
+    changes: list[list[Json]] = field(default_factory=list)
+    """The changes of these fields: field, keys, operation, value. Replaced, never modified in place."""
 
     @property
     def mask(self) -> Mask:
@@ -229,11 +240,15 @@ class Snapshot:
         return None
 
     @property
+    def outcome(self) -> dict[str, Json]:
+        """What the parent of a completed run gets."""
+        return {"value": self.result, **({"changes": self.changes} if self.changes else {})}
+
+    @property
     def due(self) -> float | None:
         """The earliest time at which the clock has something to do for this run."""
-        return min(
-            (pending.due for pending in self.pending.values() if pending.due is not None), default=None
-        )
+        times = [pending.due for pending in self.pending.values() if pending.due is not None]
+        return min([*times, *([self.ends_at] if self.ends_at is not None else [])], default=None)
 
     def copy(self) -> Snapshot:
         """A copy that can be modified independently, so that a refused event leaves no trace."""
@@ -263,6 +278,10 @@ class Snapshot:
             self.blockers,
             self.items,
             self.outbox,
+            self.handling,
+            self.ends_at,
+            self.shared,
+            self.changes,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -331,4 +350,8 @@ _SNAPSHOT_FIELDS = (
     "blockers",
     "items",
     "outbox",
+    "handling",
+    "ends_at",
+    "shared",
+    "changes",
 )

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.machine.change import Resolved
 from wfc_runtime.machine.effects import Action, Effect, moment
 from wfc_runtime.machine.events import Child, Reopen
+from wfc_runtime.machine.failing import collected
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import size_of
 from wfc_runtime.results import describe
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 
 _MOST_SECONDS = 1_000_000_000
+SHARED, TIME_LIMIT = "shared fields", "time limit"
+"""Names in a child's scope that no expression can have: the values of the fields that it works on, and its limit."""
 FACTS = "facts"
 """The name in a child's scope under which its caller lists the facts that it asks for."""
 
@@ -59,6 +63,19 @@ class Spawn(Effect):
     """The conversation that the children's agents continue."""
     budget: Mapping[str, float] | None = None
     """What the children of one visit may cost together: usd, tokens, steps, seconds."""
+    shares: Sequence[str] = ()
+    """Fields that the children work on: each sees the values from its start and its own changes, and all changes are
+    made in the order of the items when the children have ended."""
+    child_retries: int = 0
+    """How often a child that failed is started again."""
+    child_errors: Sequence[Json] = ()
+    """The path of a list that gets the errors of failed children."""
+    child_deadline: float | None = None
+    """Seconds after which a child fails if it has not ended."""
+    numbered: bool = False
+    """Whether children also have the names `total` and `task_id`."""
+    prompt: Json = None
+    """A text for the agents that do the children's actions, before the rules of wfc."""
     facts: Sequence[str] = ()
     """The facts about a called workflow to add to its result."""
 
@@ -85,6 +102,8 @@ class Spawn(Effect):
                 run.go_on("joined", state)
                 return
             pending = Pending(state, items=items, children=[None] * len(items))
+            if self.prompt is not None:
+                pending.parameters = {"prompt": run.evaluate(self.prompt, self.reads)}
             if self.inputs is not None and not self.sequential:
                 pending.inputs = [self._prepared(run, pending, index) for index in range(len(items))]
         self.restart(run, pending)
@@ -196,7 +215,7 @@ class Spawn(Effect):
             workflow=self.workflow,
             agent=self.agent,
             inputs=inputs,
-            scope=self._scope(pending, index),
+            scope={**self._scope(pending, index), **self._given(run)},
             max_depth=self.max_depth,
             only_declared=self.only_declared,
             served=run.snapshot.room > 0,
@@ -204,6 +223,13 @@ class Spawn(Effect):
         pending.children[index] = {"run": child.id}
         run.outcome.started.append(child)
         return True
+
+    def _given(self, run: Run) -> dict[str, Json]:
+        """What a child gets that is no name in its expressions."""
+        state = run.snapshot.state
+        shared = {name: state[name] for name in self.shares if name in state}
+        limit = {TIME_LIMIT: self.child_deadline} if self.child_deadline is not None else {}
+        return {**({SHARED: shared} if self.shares else {}), **limit}
 
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
         """The inputs of a child. If they can't be computed, that child fails; the others continue."""
@@ -220,6 +246,8 @@ class Spawn(Effect):
         if pending.items is None:
             return {FACTS: list(self.facts)} if self.facts else {}
         scope: dict[str, Json] = {"item": pending.items[index], "index": index}
+        if self.numbered:
+            scope |= {"total": len(pending.items), "task_id": f"{self.task}_{index}"}
         if self.sequential:
             scope["previous"] = [_result(child) for child in pending.children[:index]]
         return scope
@@ -232,12 +260,21 @@ class Spawn(Effect):
         was = pending.children[index]
         assert was is not None
         pending.children[index] = {**result, "was": was["run"]} if "error" in result else result
+        if "error" in result and self._starts_again(pending, index):
+            pending.children[index] = None
         try:
             self._check_size(run, pending)
         except StepError as error:
             run.fail(pending.state, error)
             return
         self.start_more(run, visit)
+
+    def _starts_again(self, pending: Pending, index: int) -> bool:
+        tries = pending.tries or [0] * len(pending.children)
+        if not self.child_retries or tries[index] >= self.child_retries:
+            return False
+        pending.tries = [count + (place == index) for place, count in enumerate(tries)]
+        return True
 
     def retried(self, run: Run, visit: str, index: int) -> None:
         """Wait again for a failed child while other children are at work."""
@@ -259,6 +296,12 @@ class Spawn(Effect):
             child["error"] for child in pending.children if child and "error" in child and child != _LEFT
         ]
         value = values[0] if self.is_call else values
+        if self.shares or self.child_errors:
+            try:
+                run.change(self._made_by_children(run, pending))
+            except StepError as error:
+                run.fail(pending.state, error)
+                return
         if self.join == "any":
             won = [child["value"] for child in pending.children if child and "value" in child]
             value = won[0] if won else None
@@ -279,6 +322,23 @@ class Spawn(Effect):
             except StepError as too_large:
                 error = too_large
         run.fail(pending.state, error)
+
+    def _made_by_children(self, run: Run, pending: Pending) -> list[Resolved]:
+        """The changes of shared fields and the collected errors, in the order of the items."""
+        found: list[Resolved] = []
+        for index, child in enumerate(pending.children):
+            assert child is not None
+            found += [Resolved.from_data(one) for one in child.get("changes", ())]
+            error = child.get("error")
+            if self.child_errors and isinstance(error, dict):
+                record = {
+                    "index": index,
+                    "task_id": f"{self.task}_{index}",
+                    "item": pending.items[index] if pending.items else None,
+                    **{name: error.get(name) for name in ("code", "message", "step_id")},
+                }
+                found.append(collected(run, record, self.child_errors, self.reads))
+        return found
 
     # -- the action for the agent ----------------------------------------------
 
@@ -302,6 +362,7 @@ class Spawn(Effect):
             "sequential": self.sequential,
             "children": children,
             **timing,
+            **pending.parameters,
         }
         return Action("foreach", parameters)
 

@@ -30,7 +30,7 @@ from wfc_runtime.machine.redaction import hide_inputs, secrets_in
 from wfc_runtime.machine.reopening import kept_of, reopened
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import GATE, Pending, Snapshot
-from wfc_runtime.machine.spawn import FACTS, Spawn
+from wfc_runtime.machine.spawn import FACTS, SHARED, TIME_LIMIT, Spawn
 from wfc_runtime.machine.values import Limits, size_of
 
 # Snapshot checks: could the machine have produced this snapshot?
@@ -115,7 +115,13 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
             raise RefusedError("not_started", "the run has not been started")
         # A deep copy: the initial values belong to the class.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
-        snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        given = {name: value for name, value in event.scope.items() if name not in (SHARED, TIME_LIMIT)}
+        shared = event.scope.get(SHARED) or {}
+        initial |= shared
+        snapshot = Snapshot(inputs=event.inputs, scope=given, state=initial, size=size_of(initial))
+        snapshot.shared = list(shared)
+        seconds = event.scope.get(TIME_LIMIT) or structure.time_limit
+        snapshot.ends_at = None if seconds is None else event.at + seconds
         snapshot.starting = bool(structure.derived or structure.at_start)
         # Before anything is evaluated: an error of the first step may already quote a secret.
         snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
@@ -225,6 +231,14 @@ def _spawn(run: Run, visit: str) -> Spawn:
 
 def _clock(run: Run, now: float) -> None:
     pending = run.snapshot.pending
+    ends_at = run.snapshot.ends_at
+    if ends_at is not None and ends_at <= now:
+        # Once: the steps of a handler have no limit.
+        run.snapshot.ends_at = None
+        active = next((one.state for one in pending.values() if one.state != GATE), None)
+        if active is not None:
+            run.time_is_up(active)
+        return
     # In the order of their times, as if the clock had reported each on time: one may end the others.
     due = sorted((one.due, visit) for visit, one in pending.items() if one.due is not None and one.due <= now)
     for _, visit in due:
@@ -250,7 +264,7 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     if snapshot.status != "completed":
         snapshot.result = None
     if snapshot.status == "failed" or (isinstance(run.event, Cancel) and run.event.keeps):
-        snapshot.kept = None if snapshot.secrets or snapshot.hidden else run.kept
+        snapshot.kept = None if snapshot.secrets or snapshot.hidden else snapshot.kept or run.kept
     if snapshot.kept is None:
         # Without what was pending, which may contain secrets.
         snapshot.failures = [replace(one, children=None) for one in snapshot.failures]
@@ -259,7 +273,10 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     run.outcome.forgotten = snapshot.forget_secrets(hide_inputs(run.structure.inputs, snapshot.inputs))
     if snapshot.status == "completed":
         snapshot.error, snapshot.failures = None, []
-        snapshot.result = _with_facts(run, snapshot.result if run.returned else snapshot.state)
+        internal = run.structure.internal
+        final = {name: one for name, one in snapshot.state.items() if name not in internal}
+        ends_with = final if internal else snapshot.state
+        snapshot.result = _with_facts(run, snapshot.result if run.returned else ends_with)
     if snapshot.kept is None:
         # Not needed any more: the parent has the results of earlier items, too.
         snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}

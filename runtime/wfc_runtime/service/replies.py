@@ -233,7 +233,7 @@ def _action(subject: Subject, visit: str, action: Action, pending: Pending, at: 
         instruction = call_instruction(parameters["workflow"])
     if "children" in parameters:
         agent = parameters.get("agent")
-        parameters["children"] = _children(parameters["children"], agent)
+        parameters["children"] = _children(parameters["children"], agent, parameters.pop("prompt", None))
         queued = sum(1 for child in pending.children if child is None)
         if queued:
             parameters["queued"] = queued
@@ -259,7 +259,9 @@ def _action(subject: Subject, visit: str, action: Action, pending: Pending, at: 
     return shown
 
 
-def _children(children: Sequence[dict[str, Json]], agent: str | None) -> list[dict[str, Json]]:
+def _children(
+    children: Sequence[dict[str, Json]], agent: str | None, before: Json = None
+) -> list[dict[str, Json]]:
     most = min(_LONGEST_ITEM, max(_SHORTEST_ITEM, _ITEMS_SHOWN // max(1, len(children))))
     found = []
     for child in children:
@@ -267,7 +269,7 @@ def _children(children: Sequence[dict[str, Json]], agent: str | None) -> list[di
         if "item" in child:
             shown["item"] = shown_item(child["item"], most)
         if agent is not None:
-            shown["prompt"] = child_prompt(run)
+            shown["prompt"] = f"{before}\n\n{child_prompt(run)}" if before else child_prompt(run)
         found.append(shown)
     return found
 

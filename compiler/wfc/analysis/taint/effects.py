@@ -256,6 +256,9 @@ def _task(child: Child, file: File, home: ScopeTypes) -> Outcome:
     step = child.step
     task = file.tasks.get(child.name.text) if child.name else None
     items = file.tree(step, child.items.node, {}) if child.items else CLEAN
+    for word in child.shares:
+        # What the children write there may come from anywhere.
+        yield from _kept(step, home, only(origin(step, file)), word.text)
     result = only(origin(step, file))
     if task is not None and not child.is_brief:
         result = file.returned(task)

@@ -25,12 +25,12 @@ from wfc.analysis.types.conditions import Clause, Place, StepTexts, clauses_of_e
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, present
 from wfc.caching import cached_property
-from wfc.ir import Region
+from wfc.ir import HANDLE, Region
 from wfc.language.ast import Scope
 from wfc.language.derived import Computed
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.language.steps.protocol import PREVIOUS, Child
-from wfc.language.types import ANY, INT, LIST, ListType, Type
+from wfc.language.types import ANY, INT, LIST, TEXT, ListType, Type
 from wfc.language.values import state_use
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
@@ -51,6 +51,8 @@ def with_failures(child: Type) -> Type:
 def child_names(child: Child, item: Type, children: Children) -> dict[str, Type]:
     """The types of the names that each run of a task gets from the step that starts it."""
     names: dict[str, Type] = {"item": item, "index": INT}
+    if child.numbered:
+        names |= {"total": INT, "task_id": TEXT}
     if child.sequential:
         result = children.returned(child)
         names[PREVIOUS] = ListType(with_failures(result)) if child.step.recovers else LIST
@@ -199,7 +201,7 @@ def _guessed(node: Node) -> Iterator[tuple[str, tuple[Span, Type]]]:
 
 # Transfer functions: the definitions and clauses that an edge ends, and those that it begins.
 
-_FAILURES = frozenset({"recover", "retry"})
+_FAILURES = frozenset({"recover", "retry", HANDLE})
 
 
 @struct(slots=True)
@@ -341,7 +343,7 @@ class Transfer:
 
     def _write(self, move: Move, step: Step, event: str | None) -> None:
         for definition in self._definitions.by_step.get(step, ()):
-            if definition.after_failure != (event == "recover") or event == "retry":
+            if definition.after_failure != (event == "recover") or event in ("retry", HANDLE):
                 continue
             # A step that runs one workflow may fail before that has started, and then writes nothing. A list of
             # results is always written.

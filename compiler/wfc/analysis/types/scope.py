@@ -36,7 +36,7 @@ from wfc.language.derived import Computed
 from wfc.language.fields import TEXT as TEXT_FIELD
 from wfc.language.scopes import loop_variables
 from wfc.language.shape import NUMERIC, InputDecl
-from wfc.language.steps.base import Answered, Step
+from wfc.language.steps.base import ERROR, Answered, Step
 from wfc.language.steps.protocol import Child, Variables
 from wfc.language.types import ANY, INT, LIST, NULL, Record, Type
 from wfc.language.values import Text, Tree
@@ -194,6 +194,8 @@ class ScopeInference:
         ):
             return known
         names = {**self.names, **self._loop_names(around)}
+        if step in self.scope.handling:
+            names["error"] = ERROR
         local = step.local_names()
         self._visit = self._visits[step] = Visit(moment=self.definitions.moment)
         texts = self.texts(step)
@@ -219,7 +221,8 @@ class ScopeInference:
             owner = self._owners.get(one.items) if one.items is not None else None
             texts = self.visit(owner).types if owner is not None else {}
             items = type_of_tree(one.items.node, texts) if one.items is not None else LIST
-            names |= {one.item: item_of(without(items, NULL)), one.index: INT}
+            if one.item and one.index:
+                names |= {one.item: item_of(without(items, NULL)), one.index: INT}
         return names
 
     def visit_computed(self, one: Computed) -> Visit:

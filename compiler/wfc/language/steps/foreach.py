@@ -4,11 +4,45 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.language import types
-from wfc.language.fields import AGENT_TOOLS, BINDINGS, BOOLEAN, COUNT, ID, ITEMS, JOIN, OPTIONAL_TEXT, WORD
-from wfc.language.shape import BUDGET, Field
+from wfc.language.changes import PathType
+from wfc.language.fields import (
+    AGENT_TOOLS,
+    BINDINGS,
+    BOOLEAN,
+    COUNT,
+    ID,
+    ITEMS,
+    JOIN,
+    OPTIONAL_TEXT,
+    SECONDS,
+    TEXT,
+    WORD,
+    WORDS,
+    Nested,
+)
+from wfc.language.shape import BUDGET, Field, Shape
 from wfc.language.steps.base import Changing, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
 from wfc.language.types import Type
+from wfc.yaml import Span
+
+
+class ChildErrors(Shape):
+    """What a foreach does when a child fails."""
+
+    label = "`on_child_error`"
+
+    retries = Field(COUNT, "How often a failed child is started again.", example=2)
+    collect = Field(
+        PathType(),
+        "A list in the state that gets `{index, task_id, item, code, message, step_id}` of each failed child.",
+        example="errors",
+    )
+
+    @property
+    def path(self) -> tuple[Any, ...]:
+        found = self.collect.data if self.collect else ()
+        return tuple(found) if isinstance(found, list | tuple) else (found,)
 
 
 class Foreach(Changing, Waiting, Retried):
@@ -60,6 +94,18 @@ class Foreach(Changing, Waiting, Retried):
         example="author",
     )
     budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
+    shares = Field(
+        WORDS,
+        "State fields that the children work on. Each sees their values from its start and its own changes. All "
+        "changes are made in the order of the items, when the children have ended.",
+        example=["findings"],
+    )
+    on_child_error = Field(
+        Nested(lambda: ChildErrors, "a mapping with `retries` or `collect`"), "What to do when a child fails."
+    )
+    child_deadline = Field(SECONDS, "The time limit of each child, in seconds; then it fails.", example=600)
+    numbered = Field(BOOLEAN, "Whether children have the names `total` and `task_id`, too.", default=False)
+    prompt = Field(TEXT, "A text for the sub-agents, before what wfc tells them.")
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
@@ -68,6 +114,18 @@ class Foreach(Changing, Waiting, Retried):
 
     def result_type(self) -> Type:
         return types.ANY if self.setting("join") == "any" else types.LIST
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
+        shared: dict[str, tuple[Span, Type]] = {
+            word.text: (word.span, types.ANY) for word in self.shares or ()
+        }
+        errors = self.on_child_error
+        if errors is not None and errors.collect is not None:
+            shared[str(errors.path[0])] = (
+                errors.collect.span,
+                types.LIST if len(errors.path) == 1 else types.ANY,
+            )
+        return {**shared, **super()._writes()}
 
     def child(self) -> Child:
         return self._child
@@ -83,6 +141,8 @@ class Foreach(Changing, Waiting, Retried):
             items=self.items,
             is_bounded=self.max_items is not None,
             sequential=bool(self.setting("sequential")),
+            numbered=bool(self.setting("numbered")),
+            shares=tuple(self.shares or ()),
             agent=self.agent_name,
         )
 
@@ -107,5 +167,11 @@ class Foreach(Changing, Waiting, Retried):
             "tools": [tool.text for tool in self.tools] if self.tools is not None else None,
             "session": self.session.text if self.session else None,
             "budget": self.budget.limits() if self.budget else None,
+            "shares": [word.text for word in self.shares] if self.shares else None,
+            "child_retries": errors.setting("retries") if (errors := self.on_child_error) else None,
+            "child_errors": errors.path if errors and errors.collect else None,
+            "child_deadline": self.setting("child_deadline"),
+            "numbered": True if self.setting("numbered") else None,
+            "prompt": self.prompt,
             **self.changing(),
         }

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from wfc.ir import Make
 from wfc.language import types
 from wfc.language.fields import (
     BOOLEAN,
+    COUNT,
     NAME,
     TEXT,
+    WORD,
+    Constants,
     FieldType,
     ListOf,
     Mismatch,
@@ -144,6 +148,17 @@ class Prompt(Answered, Waiting):
         "The questions of a prompt of that kind.",
         example=[{"id": "database", "text": "Which database?", "choices": ["SQLite", "Postgres"]}],
     )
+    input_type = Field(
+        OneOf(("string", "number", "boolean")),
+        "The type of a `text` answer: `5` and `yes` are converted.",
+        default="string",
+    )
+    default = Field(Constants(), "The value of an empty answer to `text` or `choice`.", example="staging")
+    error_message = Field(WORD, "What the user is told about an answer that does not fit.")
+    max_attempts = Field(
+        COUNT, "After so many answers that do not fit, the step fails; by default it never does."
+    )
+    instructions = Field(TEXT, "More about the question, for whoever asks it.")
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What a `text` answer must satisfy."
     )
@@ -168,7 +183,10 @@ class Prompt(Answered, Waiting):
 
     def result_type(self) -> Type:
         if self.prompt_kind != "questions":
-            return super().result_type()
+            found, kind = super().result_type(), _ANSWERS.get(self.setting("input_type"))
+            if self.prompt_kind != "text" or kind is None:
+                return found
+            return types.Record("", (types.Property("input", kind),))
         # An answer that is missing gets its default, so that only a question without one may have no answer.
         return types.Record(
             "",
@@ -188,17 +206,33 @@ class Prompt(Answered, Waiting):
             more = {"options": _shown(self.options or [])}
         elif self.prompt_kind == "questions":
             more = {"questions": [_parameters(name, one) for name, one in self._asked().items()]}
+        if self.instructions:
+            more["instructions"] = self.instructions
         return {"message": self.message, "prompt_type": self.prompt_kind, **more}
 
     def narrowing(self) -> dict[str, Any]:
         if self.prompt_kind == "choice":
             return {"selected": {"enum": _values(self.options)}}
-        if self.prompt_kind == "text" and self.validation:
-            return {"input": dict(_text_rules(self.validation))}
+        if self.prompt_kind == "text":
+            kind = self.setting("input_type")
+            typed = {"type": kind} if kind != "string" else {}
+            rules = {**typed, **(dict(_rules(self.validation)) if self.validation else {})}
+            return {"input": rules} if rules else {}
         if self.prompt_kind == "questions":
             demands = {name: _demands(one) for name, one in self._asked().items()}
             return {name: one for name, one in demands.items() if one}
         return {}
+
+    def ask(self) -> dict[str, Any]:
+        kind, default = self.setting("input_type"), self.values.get("default")
+        given = {
+            "type": kind if kind != "string" else None,
+            "default": Make("UseFallback", {"value": default.data}) if default is not None else None,
+            "message": self.error_message.text if self.error_message else None,
+            "max_attempts": self.setting("max_attempts"),
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        return {**super().ask(), **({"answering": Make("Answering", given)} if given else {})}
 
     def fixed_options(self) -> list[Text]:
         return _values(self.options)
@@ -229,7 +263,10 @@ def _answer_type(question: Question) -> Type:
     return types.TEXT
 
 
-def _text_rules(validation: Validation) -> list[tuple[str, Any]]:
+_ANSWERS: dict[str, Type] = {"number": types.NUMBER, "boolean": types.BOOL}
+
+
+def _rules(validation: Validation) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     if validation.pattern:
         found.append(("pattern", validation.pattern.text))
@@ -237,6 +274,10 @@ def _text_rules(validation: Validation) -> list[tuple[str, Any]]:
         found.append(("minLength", validation.min_length.value))
     if validation.max_length:
         found.append(("maxLength", validation.max_length.value))
+    if validation.min:
+        found.append(("minimum", validation.min.value))
+    if validation.max:
+        found.append(("maximum", validation.max.value))
     if validation.enum:
         found.append(("enum", validation.enum))
     return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # Steps pass parts of the IR on and never look inside: they n
 
 PREVIOUS = "previous"
 CHILD = frozenset({"item", "index"})
+NUMBERED = frozenset({"total", "task_id"})
 CHILD_IN_TURN = CHILD | {PREVIOUS}
 """The names of children that run one after the other: they also see the results so far."""
 
@@ -44,6 +45,10 @@ class Child:
     is_bounded: bool = False
     """Whether the step limits the number of items."""
     sequential: bool = False
+    numbered: bool = False
+    """Whether the children know how many they are, and have an id of their own."""
+    shares: tuple[Word, ...] = ()
+    """The fields of the parent that the children work on."""
     agent: str | None = None
     """The agent that works the runs; None for the one that works the step itself."""
     max_depth: int = 0
@@ -63,7 +68,7 @@ class Child:
         """The names that the child has in addition to `state` and `inputs`."""
         if not self.is_task:
             return frozenset()
-        return CHILD_IN_TURN if self.sequential else CHILD
+        return (CHILD_IN_TURN if self.sequential else CHILD) | (NUMBERED if self.numbered else frozenset())
 
 
 @struct(frozen=True)
@@ -80,10 +85,14 @@ class Bindings:
 class Variables:
     """The names that a loop gives to the steps inside it."""
 
-    item: str
-    index: str
-    items: Tree | None
+    item: str | None = None
+    index: str | None = None
+    items: Tree | None = None
     """The list that it goes over."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        return {"item": self.item, "index": self.index} if self.item and self.index else {}
 
 
 @struct(frozen=True)

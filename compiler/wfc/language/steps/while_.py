@@ -6,7 +6,7 @@ from wfc.language import types
 from wfc.language.fields import CONDITION, COUNT, NAME, STEPS, OneOf
 from wfc.language.shape import Field
 from wfc.language.steps.base import Fallible, Step
-from wfc.language.steps.protocol import ChartBuilder, Decision
+from wfc.language.steps.protocol import ChartBuilder, Decision, Variables
 from wfc.language.types import Type
 from wfc.yaml import Span
 
@@ -42,7 +42,8 @@ class While(Fallible):
     )
     count_to = Field(
         NAME,
-        "A state field that gets the number of the iteration, from 1, before the condition is evaluated.",
+        "A state field that gets the number of the iteration, from 1, before the condition is evaluated; after "
+        "the loop, the number of iterations.",
         example="turn",
     )
     steps = Field(STEPS, "The steps to repeat.", required=True)
@@ -65,5 +66,5 @@ class While(Fallible):
         leaves = self.setting("at_limit") == "leave"
         guard = chart.guard(self, self.if_, self.setting("max_iterations"), leaves)
         chart.choose(self, turn, guard, chart.entry_of(body, turn), after, after)
-        with chart.loop(turn, after):
+        with chart.loop(turn, after, Variables() if self.count_to else None):
             chart.block(body, turn)

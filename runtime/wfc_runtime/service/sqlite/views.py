@@ -285,7 +285,7 @@ class SqliteViews:
         whole = self._queries.whole(row.key) if row is not None else None
         if whole is None or whole[0].status != "completed":
             return None
-        return {"value": Snapshot.from_json(whole[0].snapshot, whole[1]).result}
+        return Snapshot.from_json(whole[0].snapshot, whole[1]).outcome
 
     def picture(self, run: str) -> Reply:
         from wfc_runtime.service.pictures import picture_reply  # servers without a page draw nothing

@@ -118,11 +118,7 @@ class Work:
         self._todo += [partial(self.reopen, child_id) for child_id in outcome.reopened]
         self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
         if loaded.now.status != "running":
-            ended = (
-                {"value": loaded.now.result}
-                if loaded.now.status == "completed"
-                else {"error": loaded.now.error}
-            )
+            ended = loaded.now.outcome if loaded.now.status == "completed" else {"error": loaded.now.error}
             # A result of a server may be larger than the usual limit, and the parent must be able to store it as
             # well.
             served = loaded.now.room > 0

@@ -145,7 +145,7 @@ class ChildRuns:
                 if first.started or computes:
                     self.unsettled.add(child.id)
             case "completed":
-                self._end_unborn(child, {"value": first.snapshot.result}, first.secrets)
+                self._end_unborn(child, first.snapshot.outcome, first.secrets)
             case _:
                 self._end_unborn(child, {"error": first.snapshot.error}, first.secrets)
 

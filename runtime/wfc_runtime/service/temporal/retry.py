@@ -171,7 +171,7 @@ class Retrier:
                 return {}
             now = child.snapshot
             if now.status == "completed":
-                return {"result": {"value": now.result}, "secrets": child.seed.secrets}
+                return {"result": now.outcome, "secrets": child.seed.secrets}
             check_child(asked.child, now)
             plan = dict(asked.plan)
             if asked.child not in plan:

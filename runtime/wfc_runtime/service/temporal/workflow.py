@@ -135,7 +135,7 @@ class RunWorkflow:
 
     async def _end(self) -> Json:
         host, now, parent = self._host, self._host.now, self._host.seed.parent
-        result = {"value": now.result} if now.status == "completed" else {"error": now.error}
+        result = now.outcome if now.status == "completed" else {"error": now.error}
         # The parent must be able to redact the secrets of the child, whose snapshot has forgotten them.
         ended = Ended(host.row.id, result, list(host.secrets))
         if self._tells and parent is not None:

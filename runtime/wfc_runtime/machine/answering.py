@@ -1,0 +1,49 @@
+"""How the answer of a person is read: converted from text, with a default for an empty one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from wfc_runtime.contract import Json
+from wfc_runtime.machine.effects import UseFallback
+
+_WORDS = {
+    **dict.fromkeys(("true", "yes", "y", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "n", "off", "0"), False),
+}
+_KEYS = ("input", "selected")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """What is done with an answer before it is checked, and what is said about one that does not fit."""
+
+    type: Literal["string", "number", "boolean"] = "string"
+    default: UseFallback | None = None
+    """The value of an empty answer."""
+    message: str = ""
+    """What the person is told about an answer that does not fit."""
+    max_attempts: int | None = None
+    """The number of answers after which the step fails; None: the person is asked as often as it takes."""
+
+    def read(self, answer: Json) -> Json:
+        """The answer as the step takes it; the same object if nothing is to be done."""
+        if not isinstance(answer, dict):
+            return answer
+        key = next((one for one in _KEYS if one in answer), "input")
+        value = answer.get(key)
+        if self.default is not None and (value is None or value == ""):
+            return {**answer, key: self.default.value}
+        found = self._converted(value.strip()) if isinstance(value, str) and self.type != "string" else value
+        return answer if found is value else {**answer, key: found}
+
+    def _converted(self, text: str) -> Json:
+        if self.type == "boolean":
+            return _WORDS.get(text.lower(), text)
+        try:
+            number = int(text) if text.lstrip("+-").isdecimal() and len(text) < 100 else float(text)
+        except ValueError:
+            return text
+        return number if isinstance(number, int) or isfinite(number) else text
