@@ -181,7 +181,7 @@ def test_internal_fields_are_not_part_of_the_result(box: Box) -> None:
 
 ANSWERS = steps(
     "{id: many, type: prompt, prompt_type: text, message: How many?, input_type: number, validation: {min: 1, max: 9},"
-    " error_message: A number from 1 to 9., max_attempts: 3, on_error: continue, output_to: many}",
+    " error_message: A number from 1 to 9., max_answers: 3, on_error: continue, output_to: many}",
     "{id: sure, type: prompt, prompt_type: text, message: Sure?, input_type: boolean, default: true, output_to: sure}",
     "{id: hold, type: wait, until_answer: true, duration_seconds: 60, message: Wait for CI.}",
     "{id: end, type: return, needs_state: [many, sure], value: ['{{ state.many.input | default(0) if state.many is"

@@ -141,7 +141,7 @@ def _color(effect: Effect | None) -> str:
     match effect:
         case Ask() if effect.kind in HUMAN_KINDS:
             return "person"
-        case Ask() if effect.wait_seconds is not None:
+        case Ask() if effect.kind == "wait":
             return "time"
         case Ask():
             return "agent" if effect.kind in _AGENT_KINDS else "server"

@@ -155,7 +155,7 @@ class Prompt(Answered, Waiting):
     )
     default = Field(Constants(), "The value of an empty answer to `text` or `choice`.", example="staging")
     error_message = Field(WORD, "What the user is told about an answer that does not fit.")
-    max_attempts = Field(
+    max_answers = Field(
         COUNT, "After so many answers that do not fit, the step fails; by default it never does."
     )
     instructions = Field(TEXT, "More about the question, for whoever asks it.")
@@ -229,7 +229,7 @@ class Prompt(Answered, Waiting):
             "type": kind if kind != "string" else None,
             "default": Make("UseFallback", {"value": default.data}) if default is not None else None,
             "message": self.error_message.text if self.error_message else None,
-            "max_attempts": self.setting("max_attempts"),
+            "max_attempts": self.setting("max_answers"),
         }
         given = {name: value for name, value in given.items() if value is not None}
         return {**super().ask(), **({"answering": Make("Answering", given)} if given else {})}
