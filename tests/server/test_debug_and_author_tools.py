@@ -255,6 +255,65 @@ def test_traces_tell_when_a_field_was_written_by_which_step_and_what_set_it_off(
     assert page["next"] == f'trace_transformations(workflow_id="{run}", after=1)'
 
 
+DERIVED = """\
+name: tallied
+version: "1.0.0"
+inputs: {limit: {type: integer, default: 1}}
+initial_state: {results: []}
+internal: [last]
+derived:
+  count: {value: "{{ state.results | length }}"}
+  is_over: {value: "{{ state.count > inputs.limit }}"}
+  first: {value: "{{ state.results[0].name }}"}
+steps:
+  - {id: ask, type: mcp_call, tool: t.t, output_to: last}
+  - id: keep
+    type: change
+    needs_state: [last]
+    changes: [{path: results, operation: append, value: "{{ state.last }}"}]
+  - {id: more, type: mcp_call, when: "{{ inputs.limit > 5 }}", tool: t.t}
+  - {id: end, type: mcp_call, tool: t.t}
+"""
+
+
+def test_derived_fields_are_shown_with_what_they_depend_on_and_why_they_failed(agent: Agent) -> None:
+    run = agent.call("execute_inline_workflow", yaml=DERIVED)["workflow_id"]
+    agent.call("submit_result", workflow_id=run, step_id="ask", result={"id": 7})
+    listed = agent.call("get_workflow_state", workflow_id=run)
+    assert listed["derived"] == ["count", "is_over", "first"]
+    assert "last" not in listed["fields"]
+    reply = agent.call("state_dependencies", workflow_id=run, field="is_over")
+    assert (reply["derived"], reply["direct_deps"]) == (True, ["inputs.limit", "state.count"])
+    assert reply["all_deps"] == ["inputs.limit", "state.count", "state.last", "state.results"]
+    assert agent.call("state_dependencies", workflow_id=run, field="results")["dependents"] == [
+        "count",
+        "first",
+    ]
+    traces = agent.call("trace_transformations", workflow_id=run, field="count")["traces"]
+    assert [(one["derived"], one["output"]) for one in traces] == [(True, 0), (True, 1)]
+    assert traces[1]["input"] == {"results": [{"id": 7}]}
+    failed = [
+        one
+        for one in agent.call("trace_transformations", workflow_id=run, field="first")["traces"]
+        if "error" in one
+    ]
+    assert [one["trigger"] for one in failed[1:]] == ["results"]
+    info = agent.call("debug_info", workflow_id=run)
+    assert [one["step_id"] for one in info["current"]] == ["end"]
+    assert [one["step"] for one in info["steps"]][-3:] == ["keep", "more", "end"]
+    assert info["sizes"]["derived"] > 0
+    assert {one["field"] for one in info["slowest"]} == {"count", "is_over", "first"}
+
+
+def test_a_plan_with_inputs_decides_the_branches_that_read_nothing_else(agent: Agent) -> None:
+    plain = agent.call("explain_plan", workflow="greet")
+    assert not any("decided" in branch for branch in plain["branches"])
+    with_inputs = agent.call("explain_plan", workflow="greet", inputs={"name": "root"})
+    assert [branch["step"] for branch in with_inputs["branches"]] == [
+        one["step"] for one in plain["branches"]
+    ]
+
+
 def test_an_expression_can_be_tried_on_values_of_ones_own(agent: Agent) -> None:
     context = {"state": {"names": ["b", "a"]}}
     transform = "{{ state.names | sort | first }}{{ input }}"

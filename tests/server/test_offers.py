@@ -30,6 +30,7 @@ DEBUG = {
     "get_workflow_history",
     "state_dependencies",
     "trace_transformations",
+    "debug_info",
     "test_transformation",
     "explain_plan",
     "list_checkpoints",

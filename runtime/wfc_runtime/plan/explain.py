@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from wfc_runtime.contract import Json
+from wfc_runtime.errors import StepError
 from wfc_runtime.instructions import agent_of
-from wfc_runtime.machine.chart import Workflow
+from wfc_runtime.machine.chart import AnyMachine, Workflow
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Fail, Return
+from wfc_runtime.machine.events import Clock
 from wfc_runtime.machine.interpreter import Edge, NextItem, Node, Structure, structure_of
 from wfc_runtime.machine.loops import EachItem
+from wfc_runtime.machine.run import Run
+from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
 
 # The YAML step that a state comes from: its id, type and line.
@@ -179,8 +185,11 @@ def timeouts_of(placed: Placed) -> list[dict[str, Json]]:
 Plan = dict[str, Any]
 
 
-def explain_plan(workflow: Workflow, lookup: Lookup) -> Plan:
-    """The possible actions and the needs of a run. `lookup` finds the workflows that it calls."""
+def explain_plan(workflow: Workflow, lookup: Lookup, inputs: Mapping[str, Json] | None = None) -> Plan:
+    """The possible actions and the needs of a run. `lookup` finds the workflows that it calls.
+
+    With the `inputs` of a run, the branches of its main steps that depend on nothing else are decided.
+    """
     counter = Counter(workflow, lookup)
     plan: Plan = {
         "workflow": workflow.name,
@@ -190,9 +199,27 @@ def explain_plan(workflow: Workflow, lookup: Lookup) -> Plan:
     tasks = {name: _scope(list(_steps(workflow, name)), counter.task(name)) for name in workflow.tasks}
     placed = everything(workflow, lookup)
     needs = {name: found for name, found in needs_of(placed).items() if found}
+    if inputs is not None:
+        _decide(plan["branches"], workflow.machine, inputs)
     plan |= {"tasks": tasks} if tasks else {}
     plan |= {"needs": needs, "waits": waits_of(placed), "timeouts": timeouts_of(placed)}
     return plan
+
+
+def _decide(branches: list[Plan], machine: AnyMachine, inputs: Mapping[str, Json]) -> None:
+    """Say how each branch ends that reads inputs only. A condition that reads anything else can't be evaluated."""
+    given = {
+        name: field.default for name, field in machine.inputs.model_fields.items() if not field.is_required()
+    }
+    snapshot = Snapshot(inputs={**given, **inputs})
+    run = Run(structure_of(machine), snapshot, Clock(at=0.0, id="plan"), Limits())
+    for branch in branches:
+        text = branch.get("if")
+        # The clock of a run is not known yet.
+        if not isinstance(text, str) or "now(" in text or "uuid(" in text:
+            continue
+        with suppress(StepError):
+            branch["decided"] = run.is_true(text, ())
 
 
 def _scope(steps: list[StepInfo], count: Count) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from time import perf_counter
 from typing import Any
 
 from jinja2 import nodes
@@ -12,12 +13,16 @@ from statemachine import State
 
 from wfc_runtime.claude_code import find_missing
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError, guess
+from wfc_runtime.errors import DefinitionError, NotFoundError, StepError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.instructions import agent_of
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.events import Clock
 from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
+from wfc_runtime.machine.run import Run
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import Limits, size_of
 from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.context import ServerContext
@@ -240,6 +245,7 @@ def dependencies(machine: AnyMachine, field: str) -> Reply:
     _check_known(field, sources)
     return {
         "field": field,
+        **({"derived": True} if field in machine.derived else {}),
         "written_by": [_step_name(machine, state) for state, _ in _writers(machine, field)],
         "direct_deps": sources[field],
         "all_deps": _closure(field, sources),
@@ -251,21 +257,74 @@ def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str
     """Each write of a field: when, by which step, what triggered it, and the value."""
     if field is not None:
         _check_known(field, machine.fields.model_fields)
-    found = []
+    found: list[Reply] = []
     for event in events:
-        for name, value in event.get("written", {}).items():
-            if field is None or name == field:
-                found.append(
-                    {
-                        "field": name,
-                        "at": event["at"],
-                        "seq": event["seq"],
-                        "trigger": _trigger(event),
-                        "step": _writer(machine, event, name),
-                        "output": value,
-                    }
-                )
+        written = event.get("written", {})
+        wanted = [name for name in written if field is None or name == field]
+        for name in wanted:
+            place = {"field": name, "at": event["at"], "seq": event["seq"], "trigger": _trigger(event)}
+            if name in machine.derived:
+                # The fields that changed with it, with their values as far as the history has them.
+                given = {read: written[read] for read in machine.derived[name].reads if read in written}
+                found.append({**place, "derived": True, "input": given, "output": written[name]})
+            else:
+                found.append({**place, "step": _writer(machine, event, name), "output": written[name]})
+        for note in event.get("notes", ()):
+            if "derived" in note and (field is None or note["derived"] == field):
+                failed = {"code": note["code"], "message": note["message"], "on_error": note["on_error"]}
+                trigger = note.get("trigger") or _trigger(event)
+                place = {"field": note["derived"], "at": event["at"], "seq": event["seq"], "trigger": trigger}
+                found.append({**place, "derived": True, "error": failed})
     return found
+
+
+# Where a run is, and what it holds.
+
+_STEPS_SHOWN, _FIELDS_SHOWN = 20, 10
+
+
+def debug_info(
+    run: str, machine: AnyMachine, snapshot: Snapshot, events: Sequence[Mapping[str, Json]]
+) -> Reply:
+    """The current and the last steps of a run, the sizes of its fields, and its slowest derived fields."""
+    entered = [
+        {"step": _step_name(machine, state), "at": event["at"], "seq": event["seq"]}
+        for event in events
+        for state in event.get("entered", ())
+        if state in machine.states_map
+    ]
+    sizes = {name: size_of(value) for name, value in snapshot.state.items()}
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:_FIELDS_SHOWN]
+    reply: Reply = {
+        "workflow_id": run,
+        "status": snapshot.status,
+        "current": [{"step_id": visit, "state": one.state} for visit, one in snapshot.pending.items()],
+        "steps": entered[-_STEPS_SHOWN:],
+        "sizes": {
+            "state": snapshot.size - snapshot.derived_size,
+            "derived": snapshot.derived_size,
+            "fields": {name: sizes[name] for name in largest},
+        },
+    }
+    if snapshot.error is not None:
+        reply["error"] = snapshot.error
+    slowest = _slowest(machine, snapshot) if snapshot.status == "running" else []
+    return {**reply, "slowest": slowest} if slowest else reply
+
+
+def _slowest(machine: AnyMachine, snapshot: Snapshot) -> list[Reply]:
+    """The derived fields that take the longest with the current state. A history has no times: it must replay."""
+    run = Run(structure_of(machine), snapshot.copy(), Clock(at=0.0, id="debug"), Limits())
+    found: list[Reply] = []
+    for name, derive in machine.derived.items():
+        began = perf_counter()
+        try:
+            derive.compute(run, name)
+            failed = {}
+        except StepError as error:
+            failed = {"error": snapshot.mask.message(error.message)}
+        found.append({"field": name, "milliseconds": round((perf_counter() - began) * 1000, 3), **failed})
+    return sorted(found, key=lambda one: -one["milliseconds"])[:_FIELDS_SHOWN]
 
 
 def _check_known(field: str, there: Iterable[str]) -> None:
@@ -278,13 +337,18 @@ def _check_known(field: str, there: Iterable[str]) -> None:
 
 def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:
     for state, effect in machine.steps.items():
-        if effect.writes == field or (isinstance(effect, Assign) and field in effect.updates):
+        if field in effect.fields:
             yield state, effect
 
 
 def _sources(machine: AnyMachine, field: str) -> list[str]:
     """What the steps that write a field read: `state.<field>` and `inputs.<name>`."""
     found: dict[str, None] = {}
+    if field in machine.derived:
+        derive = machine.derived[field]
+        named = _names_read([derive.source, derive.value, derive.check])
+        inputs = [name for name in named if name.startswith("inputs.")]
+        return sorted({*(f"state.{name}" for name in derive.reads), *inputs})
     for _, effect in _writers(machine, field):
         if isinstance(effect, Assign) and field in effect.updates:
             found |= dict.fromkeys(_computed_from(effect.updates, field))

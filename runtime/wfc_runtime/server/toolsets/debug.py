@@ -10,8 +10,16 @@ from wfc_runtime.service.ids import check_name
 
 
 def get_workflow_state(call: Call, workflow_id: str, fields: list[str] | None = None) -> Reply:
-    """The named state fields of a run."""
+    """The named state fields of a run, those that steps write and those that are derived from others."""
     reply = call.context.service.state(workflow_id, fields)
+    if not fields:
+        _, machine, _ = call.context.service.definition(workflow_id)
+        reply["fields"] = {
+            name: size for name, size in reply["fields"].items() if name not in machine.internal
+        }
+        derived = [name for name in reply["fields"] if name in machine.derived]
+        if derived:
+            reply = {**reply, "derived": derived}
     return {**reply, "next": reply.get("next", f'get_workflow_status(workflow_id="{workflow_id}")')}
 
 
@@ -48,6 +56,24 @@ def trace_transformations(
     return {**reply, "next": "nothing: that is all so far"}
 
 
+def debug_info(call: Call, workflow_id: str) -> Reply:
+    """Where a run is and what it holds: pending and last steps, the sizes of its fields, and the derived fields that
+    take the longest."""
+    from wfc_runtime.server.workflows import debug_info as info
+
+    service = call.context.service
+    _, machine, snapshot = service.definition(workflow_id)
+    events, after = [], 0
+    while True:
+        page = service.history(workflow_id, after=after, limit=500)
+        events = [*events, *page["events"]][-500:]
+        if "next" not in page or not page["events"]:
+            break
+        after = page["events"][-1]["seq"]
+    following = f'get_workflow_history(workflow_id="{workflow_id}")'
+    return {**info(workflow_id, machine, snapshot, events), "next": following}
+
+
 def test_transformation(
     call: Call,
     transform: str,
@@ -73,9 +99,10 @@ def test_transformation(
     return {**found, "execution_time_ms": milliseconds, "next": "nothing: it was only a trial"}
 
 
-def explain_plan(call: Call, workflow: str) -> Reply:
+def explain_plan(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
     """What a run of a workflow can ask for, before it is started: its steps and branches, the least and the most
-    actions, the tools, agents and commands that it needs, and the steps that wait for a person or for time."""
+    actions, the tools, agents and commands that it needs, and the steps that wait for a person or for time. With
+    `inputs`, a branch that depends on nothing else says how it is `decided`."""
     from wfc_runtime.errors import WfcError
     from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.plan import explain_plan as explain
@@ -89,7 +116,7 @@ def explain_plan(call: Call, workflow: str) -> Reply:
         except WfcError:
             return None
 
-    plan = explain(module.workflow, lookup)
+    plan = explain(module.workflow, lookup, inputs)
     return {**plan, "source": module.source, "next": f'start_workflow(workflow="{workflow}", inputs={{...}})'}
 
 
@@ -100,6 +127,7 @@ TOOLS = CHECKPOINTS + tuple(
         get_workflow_history,
         state_dependencies,
         trace_transformations,
+        debug_info,
         test_transformation,
         explain_plan,
     )
