@@ -299,8 +299,8 @@ class Spawn(Effect):
         if self.shares or self.child_errors:
             try:
                 run.change(self._made_by_children(run, pending))
-            except StepError as error:
-                run.fail(pending.state, error)
+            except StepError as misfit:
+                run.fail(pending.state, misfit)
                 return
         if self.join == "any":
             won = [child["value"] for child in pending.children if child and "value" in child]

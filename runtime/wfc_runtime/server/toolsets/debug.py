@@ -63,7 +63,8 @@ def debug_info(call: Call, workflow_id: str) -> Reply:
 
     service = call.context.service
     _, machine, snapshot = service.definition(workflow_id)
-    events, after = [], 0
+    events: list[dict[str, Json]] = []
+    after = 0
     while True:
         page = service.history(workflow_id, after=after, limit=500)
         events = [*events, *page["events"]][-500:]
