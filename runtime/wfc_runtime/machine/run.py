@@ -292,6 +292,11 @@ class Run:
             return
         attempts.pop(state, None)
         effect = self.structure.steps.get(state)
+        if result is not None and effect is not None and self.structure.can_recover(state):
+            try:
+                self.put(effect, result)
+            except StepError as worse:
+                error, record = worse, self.record(state, worse)
         if error.code != STATE_ACCESS and effect is not None and (effect.error_changes or effect.fallback):
             try:
                 if self._make_do(effect, state, record):
@@ -299,11 +304,6 @@ class Run:
             except StepError as worse:
                 self._end(state, worse, children)
                 return
-        if result is not None and effect is not None and self.structure.can_recover(state):
-            try:
-                self.put(effect, result)
-            except StepError as worse:
-                error, record = worse, self.record(state, worse)
         # An undeclared read is a bug of the workflow, which `on_error` must not hide.
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
             join = self.structure.caught.get(state)
