@@ -69,7 +69,7 @@ class Text:
 
     @cached_property
     def template(self) -> Template:
-        return parse_template(self.node.text if self.is_text else "")
+        return template_of(self.node.text if self.is_text else "", self.node.language)
 
     def at(self, start: int, end: int) -> Span:
         return self.node.at(start, end)
@@ -77,6 +77,16 @@ class Text:
     def quote(self, node: nodes.Node) -> str:
         """An expression of the template as its author wrote it, on one line and cut if it is long, for messages."""
         return quoted(self.node.excerpt(*self.template.span(node)))
+
+
+def template_of(text: str, language: str) -> Template:
+    """A text with holes, parsed in the language of its expressions."""
+    if language == "javascript":
+        # Imported here: few files need it.
+        from wfc.javascript import parse_script_template
+
+        return parse_script_template(text)
+    return parse_template(text)
 
 
 def quoted(expression: str) -> str:

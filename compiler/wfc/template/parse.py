@@ -16,6 +16,8 @@ from wfc_runtime.expr.syntax import parse
 class Template:
     """A text that may have tags. Look at `error` first: a template with an error has no tree and no reads."""
 
+    language = "jinja"
+
     def __init__(self, text: str) -> None:
         self._syntax = parse(text)
         self.text = text

@@ -93,6 +93,20 @@ def execute(job: Job) -> str:
         raise placed(job, str(error), "limit", error.place) from None
 
 
+def syntax_error(source: str) -> ExpressionError | None:
+    """The error of a source that can't be compiled, placed in it."""
+    job = Job(source, (), "", "value", 0, "", ())
+    context = _context_of_thread()
+    try:
+        context.compile(job)
+    except LimitReachedError as error:
+        _contexts.context = None
+        return placed(job, str(error), "limit", error.place)
+    except ExpressionError as error:
+        return error
+    return None
+
+
 class _Contexts(threading.local):
     context: Context | None = None
 
@@ -134,9 +148,7 @@ class Context:
         # What an asynchronous function does later never happens here; it would only collect in the context.
         if _ASYNCHRONOUS.search(job.source):
             _contexts.context = None
-        self._context.set_time_limit(seconds)
-        self._context.set_memory_limit(job.limits.memory)
-        self._context.set_max_stack_size(job.limits.stack)
+        self._limit(job, seconds)
         try:
             function = self._function(job)
             found: Any = self._run(function, job.scope, job.mode, job.at, job.seed, *self._guard(job))
@@ -149,6 +161,21 @@ class Context:
             return found
         thrown = json.loads(json.loads(found.json())["error"])
         raise self._thrown(job, thrown["name"], thrown["message"], thrown["stack"])
+
+    def _limit(self, job: Job, seconds: float) -> None:
+        self._context.set_time_limit(seconds)
+        self._context.set_memory_limit(job.limits.memory)
+        self._context.set_max_stack_size(job.limits.stack)
+
+    def compile(self, job: Job) -> None:
+        """Check that the source is one expression."""
+        self._limit(job, job.limits.seconds)
+        try:
+            self._function(job)
+        except self._failure as error:
+            raise self._stopped(job, str(error)) from None
+        except UnicodeError:
+            raise placed(job, "half of a surrogate pair is not a character", "syntax", None) from None
 
     def _function(self, job: Job) -> Any:
         key = (job.source, job.names)
