@@ -16,8 +16,8 @@ ADDED = frozenset({"now", "uuid", "shquote", "path_to_key"})
 """The functions that the language adds to JavaScript."""
 _BUILT_IN = """
 Array ArrayBuffer AggregateError BigInt Boolean DataView Date Error EvalError Float32Array Float64Array Infinity
-Int16Array Int32Array Int8Array Iterator JSON Map Math NaN Number Object RangeError ReferenceError RegExp Set String Symbol
-SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array WeakMap WeakSet arguments decodeURI
+Int16Array Int32Array Int8Array Iterator JSON Map Math NaN Number Object RangeError ReferenceError RegExp Set String
+Symbol SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array WeakMap WeakSet arguments decodeURI
 decodeURIComponent encodeURI encodeURIComponent escape isFinite isNaN parseFloat parseInt undefined unescape
 """
 BUILT_IN = ADDED | frozenset(_BUILT_IN.split())
