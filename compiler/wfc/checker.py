@@ -34,8 +34,13 @@ def check_file(file: SourceFile) -> list[Diagnostic]:
 def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
     """Yield the findings one by one, so that a caller can stop early. If a rule raises, the others still run."""
     found: set[object] = set()
-    # For a file that is far too large (WF010), the other rules would take too long.
-    for rule in _ON_FORM if file.is_hopeless else rules:
+    if file.is_hopeless:
+        # The file is far too large (WF010): the other rules would take too long.
+        rules = _ON_FORM
+    elif file.lacks_extra:
+        # Nothing is known of its expressions, so that other rules would report consequences of that.
+        rules = [rule for rule in rules if rule.code == "WF201"]
+    for rule in rules:
         for diagnostic in _run(rule, file):
             wanted = _wanted(diagnostic, file)
             # A mistake that an alias or a merge repeats in several places is reported once.

@@ -222,6 +222,16 @@ class SourceFile:
         return len(self.steps) > max(self.limits.steps, _WORTH_A_LOOK)
 
     @property
+    def lacks_extra(self) -> bool:
+        """Whether its expressions are JavaScript, and the packages that read them are not installed."""
+        expressions = self.workflow.expressions if self.workflow else None
+        if expressions is None or expressions.text != "javascript":
+            return False
+        from wfc.javascript import is_installed  # Few files need it.
+
+        return not is_installed()
+
+    @property
     def scopes(self) -> list[Scope]:
         return self.workflow.scopes if self.workflow else []
 

@@ -7,6 +7,7 @@ of the engine that will run it, which also names the place of the error: the two
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +16,7 @@ from wfc.caching import cached, cached_property
 from wfc.javascript.reads import ScriptReads
 from wfc.template.reads import Read, Use
 from wfc_runtime.expr.errors import TemplateError
+from wfc_runtime.javascript.scanner import closing_brace
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -115,6 +117,20 @@ class Script:
         """Uses of the clock, of ids and of chance: the value is not a function of what is read."""
         return self._found.impure
 
+    @cached_property
+    def blocks(self) -> list[Use]:
+        """Bodies of arrow functions that were meant as objects: in `x => { a: x }` the braces are a block."""
+        found: list[Use] = []
+        for node in descendants(self.root):
+            if node.type != "=>":
+                continue
+            start = self.offset(node.end_byte)
+            meant = _OBJECT.match(self.code, start)
+            if meant is not None:
+                opening = meant.start(meant.lastgroup or 0)
+                found.append(Use("object", opening, _closing(self.code, opening)))
+        return found
+
     @property
     def shorthands(self) -> frozenset[int]:
         """The starts of reads that are properties in short form, as in `{x}`."""
@@ -125,6 +141,18 @@ class Script:
 def parse_script(code: str) -> Script:
     """Parse a text. It raises nothing: a text that can't be parsed has an `error`."""
     return Script(code)
+
+
+# A block never begins like this, unless it has a label, which no expression needs.
+_OBJECT = re.compile(
+    r"""\s*(?P<brace>\{)\s*(?:[\w$]+|'[^'\n]*'|"[^"\n]*"|\[[^\]\n]*\])\s*:(?!:)|\s*(?P<spread>\{)\s*\.\.\."""
+)
+
+
+def _closing(code: str, opening: int) -> int:
+    """The offset after the brace that closes another one."""
+    end = closing_brace(code, opening + 1)
+    return end + 1 if end is not None else len(code)
 
 
 def descendants(node: Node) -> Iterator[Node]:

@@ -81,8 +81,16 @@ class ScriptTemplate(Template):
         return [_shifted(use, start) for start, script in self.scripts for use in script.forbidden]
 
     @cached_property
+    def blocks(self) -> list[Use]:
+        return [_shifted(use, start) for start, script in self.scripts for use in script.blocks]
+
+    @cached_property
     def impure(self) -> list[Use]:
         return [_shifted(use, start) for start, script in self.scripts for use in script.impure]
+
+    def is_loose(self, node: nodes.Compare) -> bool:
+        """Whether a comparison is written with `==` or `!=`."""
+        return id(node) in self._builder.loose
 
     def token_span(self, node: nodes.Node) -> tuple[int, int]:
         return self._builder.tokens.get(id(node)) or self.span(node)

@@ -40,7 +40,7 @@ class Builder:
         self.spans: dict[int, tuple[int, int]] = {}
         self.tokens: dict[int, tuple[int, int]] = {}
         """The place of the one word that names a node, such as a property."""
-        self.loose: list[nodes.Compare] = []
+        self.loose: set[int] = set()
         """Comparisons with `==` and `!=`."""
         self._script: Script
         self._start = 0
@@ -219,7 +219,7 @@ class Builder:
         if word in _COMPARISONS:
             found = self._word(sign, nodes.Compare(one, [nodes.Operand(_COMPARISONS[word], other)]))
             if word in ("==", "!="):
-                self.loose.append(found)
+                self.loose.add(id(found))
             return found
         return _ARITHMETIC[word](one, other) if word in _ARITHMETIC else _call(OTHER, [one, other])
 

@@ -99,6 +99,10 @@ class Derivation(Computed):
     )
     description = Field(WORD, "What the field is for.")
 
+    @property
+    def recovers(self) -> bool:
+        return self.values.get("on_error") is not None or self.values.get("fallback") is not None
+
     def roots(self, text: Text) -> frozenset[str]:
         more = (
             {"input"}

@@ -32,11 +32,12 @@ from jinja2 import nodes
 
 from wfc.analysis.types.environment import mentions
 from wfc.findings import Edit, Fix
+from wfc.language.values import template_of
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.flow import ConditionField, condition_fields
 from wfc.rules.common.hints import builtin_names
-from wfc.template import Template, parse_template
+from wfc.template import Template
 
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
 _FIELDS = frozenset({"state", "inputs"})
@@ -86,14 +87,17 @@ def _writes_something(body: Sequence[nodes.Node]) -> bool:
 def _merged(template: Template) -> str | None:
     """The condition as one expression, if the text is clear enough."""
     if template.is_literal:
-        return _sound(template.text)
+        return _sound(template.language, template.text)
     body = [node for node in template.ast.body if not _is_blank(node)] if template.ast else []
     if len(body) != 1:
         return None
     if isinstance(body[0], nodes.If):
-        return _sound(_tested(template, body[0]))
+        return _sound(template.language, _tested(template, body[0]))
     holes = body[0].nodes if isinstance(body[0], nodes.Output) else []
-    return _sound(_joined(template, holes, ()), holes) or _sound(_joined(template, holes, _LOOSE), holes)
+    language = template.language
+    return _sound(language, _joined(template, holes, ()), holes) or _sound(
+        language, _joined(template, holes, _LOOSE), holes
+    )
 
 
 def _is_blank(node: nodes.Node) -> bool:
@@ -129,12 +133,12 @@ def _word(body: Sequence[nodes.Node]) -> str:
     )
 
 
-def _sound(inner: str | None, holes: Sequence[nodes.Node] = ()) -> str | None:
+def _sound(language: str, inner: str | None, holes: Sequence[nodes.Node] = ()) -> str | None:
     """The text if it is one expression over known names that still contains each hole, else None."""
     if inner is None:
         return None
     text = "{{ " + " ".join(inner.split()) + " }}"
-    template = parse_template(text)
+    template = template_of(text, language)
     expression = template.expression if template.error is None else None
     if expression is None or not template.reads:
         return None

@@ -38,7 +38,9 @@ def check(file: SourceFile) -> Iterator[Finding]:
         return
     for step in file.steps:
         for text in step.texts():
-            for found in foreign.finditer(text.node.text) if text.is_text else ():
+            # In JavaScript, `${...}` is part of the language.
+            is_script = text.template.language == "javascript" and not text.template.is_literal
+            for found in foreign.finditer(text.node.text) if text.is_text and not is_script else ():
                 if text is step.values.get("command") and not found[0].endswith("}"):
                     continue  # A variable of the shell or of jq may have that name.
                 yield Finding(

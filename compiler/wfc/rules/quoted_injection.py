@@ -60,7 +60,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 def _help(language: Language, hole: CommandHole) -> str:
     shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    quoted = language.hole(shown if hole.is_quoted else f"{shown} | shquote")
+    quoted = language.hole(shown if hole.is_quoted else hole.quoted(shown))
     match hole.spot.quote:
         case "<<":
             return f"pipe it to the command instead: `printf %s {quoted} | ...`"

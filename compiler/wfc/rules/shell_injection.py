@@ -67,10 +67,10 @@ def _help(language: Language, hole: CommandHole) -> str:
     if _is_command(hole):
         return (
             "write the command literally and use values only as arguments; to execute the value on purpose, "
-            f"write `sh -c -- {language.hole('... | shquote')}`"
+            f"write `sh -c -- {language.hole(hole.quoted('...'))}`"
         )
     shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    return f"quote it: `{language.hole(f'{shown} | shquote')}`"
+    return f"quote it: `{language.hole(hole.quoted(shown))}`"
 
 
 def _fix(hole: CommandHole) -> Fix | None:

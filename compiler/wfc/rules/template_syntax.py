@@ -35,10 +35,13 @@ from wfc.rules.common.injection import escapes_in
 
 @rule("WF201", "template-syntax")
 def check(file: SourceFile) -> Iterator[Finding]:
+    if file.lacks_extra:
+        yield _missing_extra(file)
+        return
     for site in template_sites(file.workflow) if file.workflow else ():
         error = site.text.template.error
-        # WF507 reports names that begin with an underscore.
-        if error is not None and not any(escapes_in(site.text.template)):
+        # WF507 reports names that begin with an underscore, and WF221 objects without parentheses.
+        if error is not None and not any(escapes_in(site.text.template)) and not site.text.template.blocks:
             span = site.text.at(error.start, error.end)
             yield Finding(
                 span,
@@ -46,6 +49,17 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 help=_help(span.text, site.text.node.text[error.start - 1 :]),
                 step=site.step.name,
             )
+
+
+def _missing_extra(file: SourceFile) -> Finding:
+    from wfc_runtime.javascript.engine import INSTALL
+
+    expressions = file.workflow.expressions if file.workflow else None
+    return Finding(
+        expressions.span if expressions else file.source.start,
+        "this workflow needs JavaScript, and the packages for it are not installed",
+        help=f"run `{INSTALL}`",
+    )
 
 
 def _help(wrong: str, text: str) -> str:

@@ -82,11 +82,12 @@ def _fix(site: Site, places: list[tuple[int, int]], name: str, instead: str) -> 
 
 def _instead(language: Language, site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
     """The name that was probably meant, and the help."""
-    if name in FUNCTIONS:
+    is_script = site.text.template.language == "javascript"
+    if name in FUNCTIONS and not is_script:
         return f"{name}()", f"`{name}` is a function: write `{name}()`"
-    if name == "loop":
+    if name == "loop" and not is_script:
         return None, "`loop` is defined only inside a `{% for %}`"
-    if name in _OTHER_WORDS:
+    if name in _OTHER_WORDS and not is_script:
         return _OTHER_WORDS[name], f"did you mean `{_OTHER_WORDS[name]}`?"
     if name in known.results and name not in known.fields:
         path = language.name_of("state", known.results[name])

@@ -57,6 +57,21 @@ class Template:
         """The names that are called, as in `now()`."""
         return self._walk.functions
 
+    @property
+    def forbidden(self) -> list[Use]:
+        """Names that the sandbox of the language does not have, if the language knows them by name."""
+        return []
+
+    @property
+    def blocks(self) -> list[Use]:
+        """Blocks that were meant as objects, in a language that has both in the same braces."""
+        return []
+
+    @property
+    def impure(self) -> list[Use]:
+        """The functions whose values do not depend on what the template reads: the clock and ids."""
+        return [use for use in self.functions if use.name in ("now", "uuid")]
+
     def token_span(self, node: nodes.Node) -> tuple[int, int]:
         """The offsets of the one token that names a node: an attribute's name, a filter's, a literal."""
         return self._syntax.token_span(node)

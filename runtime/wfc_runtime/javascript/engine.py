@@ -228,7 +228,9 @@ class Context:
             shown = f"state.{message} exists, but the step does not declare it"
             return placed(job, shown, "hidden", place)
         if name == "SyntaxError" and not is_compiled:
-            return placed(job, message, "syntax", place)
+            # The bracket behind the source is what the engine did not expect.
+            is_over = place is not None and place[0] >= len(job.source)
+            return placed(job, "the expression is not complete" if is_over else message, "syntax", place)
         return placed(job, message or name, _REASONS.get(name, "value"), place)
 
 
@@ -244,7 +246,7 @@ def _prefix(names: Iterable[str]) -> str:
 # Places: the engine counts lines and bytes of the text that it compiled.
 
 _FRAME = re.compile(r"<input>:(\d+):(\d+)")
-_SHOWN = re.compile(r"\??\.?[\w$]+(?:\??\.[\w$]+)*|\S")
+_SHOWN = re.compile(r"\??\.?[\w$]+(?:\??\.[\w$]+|(?:\?\.)?\[[^\[\]\n]*\])*|\S")
 _CALLED = re.compile(r"[\w$.]*[\w$]\Z")
 
 

@@ -68,18 +68,19 @@ _BEFORE_OPERAND = frozenset(
 
 def _closing(text: str, start: int) -> int | None:
     """The offset of the `}}` that closes a hole. A hole that makes no sense ends at the first one."""
-    found = _scan(text, start)
+    found = closing_brace(text, start, CLOSE)
     if found is None:
         found = text.find(CLOSE, start)
     return found if found is not None and found >= 0 else None
 
 
-def _scan(text: str, at: int) -> int | None:
+def closing_brace(text: str, at: int, closing: str = "}") -> int | None:
+    """The offset of the first brace from here on that closes none after here; None if there is no such brace."""
     braces: list[str] = []
     is_after_operand = False
     while at < len(text):
         if text[at] == "}" and not braces:
-            return at if text.startswith(CLOSE, at) else None
+            return at if text.startswith(closing, at) else None
         if text[at] == "`" or (text[at] == "}" and braces.pop() == "`"):
             chunk = _TEMPLATE.match(text, at + 1)
             if chunk is None:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from jinja2 import nodes
 
 from wfc.analysis.taint.effects import of_declaration, outcome_of, within
-from wfc.analysis.taint.expressions import Piece, Walk
+from wfc.analysis.taint.expressions import Piece, walk_of
 from wfc.analysis.taint.policy import SHELL, Policy
 from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
 from wfc.analysis.types.conditions import Place
@@ -240,7 +240,7 @@ class FileTaint:
         text = Text(node)
         if not text.is_text or text.template.ast is None:
             return CLEAN
-        found = Walk(text.template, self.names(step, node, names)).result()
+        found = walk_of(text.template, self.names(step, node, names)).result()
         # The inferred type may rule out harm, as for `{{ text | length }}`.
         kind = None if found.is_clean else self._homes[step].inference.visit(step).types.get(node)
         return found if kind is None else within(found, kind)
@@ -253,7 +253,7 @@ class FileTaint:
 
     def pieces(self, step: Step, text: Text) -> list[Piece]:
         """The parts of a template: literal text, and the taint of each inserted value."""
-        return Walk(text.template, self.names(step, text.node, {})).pieces()
+        return walk_of(text.template, self.names(step, text.node, {})).pieces()
 
     def value(self, step: Step, tree: Tree) -> Taint:
         return self.tree(step, tree.node, {})

@@ -289,7 +289,7 @@ def check_split(walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes
     separator = use.constant("sep")
     if not isinstance(separator, str) or id(node) in walk.picked or kinds_of(use.operand) != {"text"}:
         return
-    if all(always_true(option) for option in options(use.operand)) or _is_guarded(walk, operand):
+    if all(always_true(option) for option in options(use.operand)) or is_shown_nonempty(walk, operand):
         return
     walk.report(
         Kind.EMPTY_SPLIT,
@@ -321,7 +321,7 @@ def _split_fix(
     return {"help": hint, "changes": around, "fix": "use an empty list for an empty text", "safe": True}
 
 
-def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
+def is_shown_nonempty(walk: Inference, operand: nodes.Expr) -> bool:
     """Whether a test has shown, or a declaration says, that the text is not empty."""
     base = stripped(operand)
     path = path_of(base)

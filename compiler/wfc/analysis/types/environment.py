@@ -90,6 +90,7 @@ class Kind(StrEnum):
     EMPTY = "possibly empty"
     UNCHECKED_PARSE = "unchecked parse"
     UNSET = "unset"
+    LOOSE_EQUALITY = "loose equality"
 
 
 @struct(frozen=True)

@@ -18,7 +18,7 @@ from wfc.analysis.types.builtins import item_of
 from wfc.analysis.types.conditions import Place, StepTexts, names_read, texts_of
 from wfc.analysis.types.constants import Range, values_of
 from wfc.analysis.types.environment import Environment, Kind, Path, Problem, Surroundings
-from wfc.analysis.types.expressions import Inference
+from wfc.analysis.types.expressions import inference_class
 from wfc.analysis.types.lattice import (
     UNDEFINED,
     describe,
@@ -253,7 +253,7 @@ class ScopeInference:
 
     def _infer(self, place: Place, names: Mapping[str, Type]) -> None:
         template = place.text.template
-        walk = Inference(template, self._environment(place, names), place.text)
+        walk = inference_class(template)(template, self._environment(place, names), place.text)
         expression = template.expression if place.asked else None
         kind = walk.asked(expression) if expression is not None else walk.infer()
         self._visit.types[place.text.node] = kind

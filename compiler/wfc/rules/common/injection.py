@@ -138,13 +138,23 @@ class CommandHole:
     @property
     def is_loose(self) -> bool:
         """Whether the expression needs parentheses before a filter."""
-        return not isinstance(self.spot.hole.node, TIGHT)
+        return not isinstance(self.spot.hole.node, TIGHT) and not self._is_script
+
+    def quoted(self, shown: str) -> str:
+        """An expression with `shquote`, as the language of the text writes it."""
+        return f"shquote({shown})" if self._is_script else f"{shown} | shquote"
+
+    @property
+    def _is_script(self) -> bool:
+        return self.text.template.language == "javascript"
 
     def quoting(self) -> list[Change]:
-        """Adds `| shquote`."""
+        """Adds `shquote`."""
         start, end = self.place
         if self.is_quoted:
             return []
+        if self._is_script:
+            return [Change(start, start, "shquote("), Change(end, end, ")")]
         if self.is_loose:
             return [Change(start, start, "("), Change(end, end, ") | shquote")]
         return [Change(end, end, " | shquote")]
@@ -210,7 +220,10 @@ class Escape:
 
 
 def escapes_in(template: Template) -> Iterator[Escape]:
-    """Attempts to reach Python's internals. Other rules skip these places, so that each is reported once."""
+    """Attempts to leave the sandbox. Other rules skip these places, so that each is reported once."""
+    if template.language == "javascript":
+        yield from (Escape(use.name, use.start, use.end) for use in template.forbidden)
+        return
     if "_" not in template.text:
         return
     error = template.error
