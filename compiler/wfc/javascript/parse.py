@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from wfc.caching import cached, cached_property
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 Kind = Literal["expression", "object", "body", "error"]
 
 
-@cache
+@cached(1)
 def is_installed() -> bool:
     """Whether the packages of the extra `reactive` are there."""
     return all(
@@ -32,7 +31,7 @@ def is_installed() -> bool:
     )
 
 
-@cache
+@cached(1)
 def _parser() -> Parser:
     import tree_sitter
     import tree_sitter_javascript

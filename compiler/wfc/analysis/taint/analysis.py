@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from jinja2 import nodes
 
 from wfc.analysis.taint.effects import of_declaration, outcome_of, within
-from wfc.analysis.taint.expressions import Piece, walk_of
+from wfc.analysis.taint.expressions import Piece, Walk
 from wfc.analysis.taint.policy import SHELL, Policy
 from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
 from wfc.analysis.types.conditions import Place
@@ -34,6 +34,7 @@ from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Step
 from wfc.language.values import Text, Tree
 from wfc.project import SourceFile
+from wfc.template import Template
 from wfc.yaml import Node, Scalar, Sequence
 
 # Guards: expressions that a condition on the path has compared with constants can have no other value.
@@ -240,7 +241,7 @@ class FileTaint:
         text = Text(node)
         if not text.is_text or text.template.ast is None:
             return CLEAN
-        found = walk_of(text.template, self.names(step, node, names)).result()
+        found = _walk(text.template, self.names(step, node, names)).result()
         # The inferred type may rule out harm, as for `{{ text | length }}`.
         kind = None if found.is_clean else self._homes[step].inference.visit(step).types.get(node)
         return found if kind is None else within(found, kind)
@@ -253,7 +254,7 @@ class FileTaint:
 
     def pieces(self, step: Step, text: Text) -> list[Piece]:
         """The parts of a template: literal text, and the taint of each inserted value."""
-        return walk_of(text.template, self.names(step, text.node, {})).pieces()
+        return _walk(text.template, self.names(step, text.node, {})).pieces()
 
     def value(self, step: Step, tree: Tree) -> Taint:
         return self.tree(step, tree.node, {})
@@ -280,6 +281,16 @@ class FileTaint:
 
     def is_run(self, task: Task) -> bool:
         return task.task_name in self._run_by
+
+
+def _walk(template: Template, names: Names) -> Walk:
+    """The evaluation of a template, by the language of its expressions."""
+    if template.language == "javascript":
+        # Imported here: few files need it.
+        from wfc.analysis.taint.javascript import ScriptWalk
+
+        return ScriptWalk(template, names)
+    return Walk(template, names)
 
 
 def _ends_without_return(found: ScopeTypes) -> bool:

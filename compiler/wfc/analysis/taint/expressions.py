@@ -331,16 +331,6 @@ class Walk:
         return self._part(node.node, key if isinstance(key, str | int) else None)
 
 
-def walk_of(template: Template, names: Names) -> Walk:
-    """The evaluation of a template, by the language of its expressions."""
-    if template.language == "javascript":
-        # Imported here: few files need it.
-        from wfc.analysis.taint.javascript import ScriptWalk
-
-        return ScriptWalk(template, names)
-    return Walk(template, names)
-
-
 def holes_in(pieces: Iterable[Piece]) -> Iterable[Hole]:
     for piece in pieces:
         if isinstance(piece, Hole):

@@ -221,7 +221,7 @@ class Inference:
             if given.narrows:
                 # The condition belongs to another template, whose positions mean nothing in this one: problems found
                 # there are dropped, since that template reports them itself.
-                other = inference_class(given.template)(given.template, bare)
+                other = type(self)(given.template, bare)
                 other.facts = self.facts
                 test = other.test(given.node, asked=False)
                 self.assume(test.true if given.outcome else test.false)
@@ -283,16 +283,6 @@ class Inference:
     def report(self, kind: Kind, place: nodes.Node | tuple[int, int], message: str, **more: Any) -> None:
         start, end = self.template.span(place) if isinstance(place, nodes.Node) else place
         self.problems.append(Problem(kind, start, end, message, held=self.held, **more))
-
-
-def inference_class(template: Template) -> type[Inference]:
-    """The inference for the language of a template's expressions."""
-    if template.language == "javascript":
-        # Imported here: few files need it.
-        from wfc.analysis.types.javascript import ScriptInference
-
-        return ScriptInference
-    return Inference
 
 
 def _const(walk: Inference, node: nodes.Const, guarded: bool) -> Type:

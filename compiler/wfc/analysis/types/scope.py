@@ -18,7 +18,7 @@ from wfc.analysis.types.builtins import item_of
 from wfc.analysis.types.conditions import Place, StepTexts, names_read, texts_of
 from wfc.analysis.types.constants import Range, values_of
 from wfc.analysis.types.environment import Environment, Kind, Path, Problem, Surroundings
-from wfc.analysis.types.expressions import inference_class
+from wfc.analysis.types.expressions import Inference
 from wfc.analysis.types.lattice import (
     UNDEFINED,
     describe,
@@ -41,7 +41,7 @@ from wfc.language.steps.protocol import Child, Variables
 from wfc.language.types import ANY, INT, LIST, NULL, Record, Type
 from wfc.language.values import Text, Tree
 from wfc.struct import struct
-from wfc.template import parse_template
+from wfc.template import Template, parse_template
 from wfc.yaml import Node, Scalar, Span
 from wfc.yaml.nodes import resolve_plain
 
@@ -253,7 +253,7 @@ class ScopeInference:
 
     def _infer(self, place: Place, names: Mapping[str, Type]) -> None:
         template = place.text.template
-        walk = inference_class(template)(template, self._environment(place, names), place.text)
+        walk = _inference_class(template)(template, self._environment(place, names), place.text)
         expression = template.expression if place.asked else None
         kind = walk.asked(expression) if expression is not None else walk.infer()
         self._visit.types[place.text.node] = kind
@@ -268,6 +268,16 @@ class ScopeInference:
             return Environment(self._around, lambda name: without(states.overall(name), UNDEFINED), names)
         given = states.clauses_at(node, place.names)
         return Environment(self._around, lambda name: states.type_at(node, name), names, given)
+
+
+def _inference_class(template: Template) -> type[Inference]:
+    """The inference for the language of a template's expressions."""
+    if template.language == "javascript":
+        # Imported here: few files need it.
+        from wfc.analysis.types.javascript import ScriptInference
+
+        return ScriptInference
+    return Inference
 
 
 def type_of_tree(node: Node, texts: TextTypes) -> Type:
