@@ -7,19 +7,22 @@ a state field, with `start_values` or a step, and read it.
 Bad:
 
 ```yaml
+initial_state: {born: 1990}
 derived:
-  age:
-    value: "{{ now().year - state.born }}"
+  age: {value: "{{ now().year - state.born }}"}
+steps:
+  - {id: done, type: return, needs_state: [age], value: "{{ state.age }}"}
 ```
 
 Good:
 
 ```yaml
-start_values:
-  today: "{{ now().date() }}"
+initial_state: {born: 1990}
+start_values: {year: "{{ now().year }}"}
 derived:
-  name:
-    value: "{{ state.today ~ '-report' }}"
+  age: {value: "{{ state.year - state.born }}"}
+steps:
+  - {id: done, type: return, needs_state: [age], value: "{{ state.age }}"}
 ```
 """
 

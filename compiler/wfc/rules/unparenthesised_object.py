@@ -11,7 +11,7 @@ steps:
   - id: pairs
     type: set_state
     updates:
-      pairs: "{{ inputs.files.map(f => { path: f }) }}"
+      pairs: "{{ inputs.modules.map(m => { path: m }) }}"
 ```
 
 Good:
@@ -22,7 +22,7 @@ steps:
   - id: pairs
     type: set_state
     updates:
-      pairs: "{{ inputs.files.map(f => ({ path: f })) }}"
+      pairs: "{{ inputs.modules.map(m => ({ path: m })) }}"
 ```
 """
 
