@@ -79,14 +79,16 @@ def fold_into_columns(scene: Scene) -> Scene:
         return scene
     columns = max(2, round(sqrt(_ASPECT * scene.height / (scene.width + _GUTTER))))
     possible = list(_possible_cuts(scene))
-    best, least = scene, _WORTH * scene.height
+    best, least = None, _WORTH * scene.height
     for lanes in range(1, _MOST_LANES + 1):
         cuts = _choose([cut for cut in possible if len(cut.crossings) <= lanes], scene.height, columns)
-        folded = _side_by_side(scene, cuts) if cuts else scene
-        price = folded.height * (1 + _PRICE * (lanes - 1))
-        if price < least:
-            best, least = folded, price
-    return best
+        # A fold with the same cuts was tried with fewer lanes.
+        if cuts and max(len(cut.crossings) for cut in cuts) == lanes:
+            fold = _Fold(scene, cuts)
+            price = fold.size[1] * (1 + _PRICE * (lanes - 1))
+            if price < least:
+                best, least = fold, price
+    return scene if best is None else _side_by_side(scene, best)
 
 
 def _possible_cuts(scene: Scene) -> Iterator[_Cut]:
@@ -230,8 +232,7 @@ class _Fold:
         return last.right + last.dx, max(map(sum, zip(depths, [*feet, 0.0], strict=True)))
 
 
-def _side_by_side(scene: Scene, cuts: list[_Cut]) -> Scene:
-    fold = _Fold(scene, cuts)
+def _side_by_side(scene: Scene, fold: _Fold) -> Scene:
     folded = Scene(*fold.size)
     for box in scene.boxes:
         column = fold.column_at(box.top)
