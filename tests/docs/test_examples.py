@@ -19,6 +19,7 @@ import tests.docs.test_readme  # noqa: F401  its fences count too
 from tests.docs.commands import why_not
 from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
 from tests.docs.test_docs import RUN
+from tests.e2e.command import wfc
 from tests.support import ROOT, SETTLED, found_by, load
 from tests.unit.test_completeness import example_of
 from wfc.config import load_config
@@ -63,6 +64,30 @@ def test_what_examples_leave_out_is_right() -> None:
     rules = [BY_CODE[code] for code in SETTLED]
     worst = [one for one in snippets.findings(whole, rules) if one.severity is not Severity.INFO]
     assert [f"{one.code} {one.message}" for one in worst] == []
+
+
+@holds(
+    ("docs/library.md", "wfc library add review-branch"),
+    ("docs/library.md", 'name = "team"'),
+    ("docs/library.md", "wfc library add ../team-pack"),
+)
+def test_the_commands_and_the_manifest_of_the_library_page_work(tmp_path: Path, texts: list[str]) -> None:
+    project, pack = tmp_path / "project", tmp_path / "team-pack"
+    (pack / "workflows").mkdir(parents=True)
+    project.mkdir()
+    (pack / "wfc-pack.toml").write_text(texts[1], encoding="utf-8")
+    workflow = 'name: look\nversion: "1.0.0"\nsteps: [{id: a, type: shell, command: ls}]\n'
+    (pack / "workflows" / "look.yaml").write_text(workflow, encoding="utf-8")
+    lines = [line.partition("#")[0].split() for text in (texts[0], texts[2]) for line in text.splitlines()]
+    local = [
+        line for line in lines if line[0] == "wfc" and not any("git.example.org" in word for word in line)
+    ]
+    assert len(local) == 4
+    for line in local:
+        for words in " ".join(line[1:]).split(" && wfc "):
+            found = wfc(*words.split(), cwd=project)
+            assert found.status == 0, (words, found.err)
+    assert (project / "workflows" / "look.yaml").exists()
 
 
 @holds(("docs/temporal.md", "[tool.wfc]"))

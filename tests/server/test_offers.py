@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import BlockingPortal
 from mcp import MCPError
 
 from tests.server.driver import ERAS, SHELL_OK, Agent, Place
+from wfc.library import shipped_pack
 from wfc_runtime.server.context import Options
 from wfc_runtime.server.guide import instructions
 
@@ -268,3 +270,14 @@ def test_the_chart_of_a_child_is_that_of_its_task_and_of_an_ended_run_shows_how_
     assert "class count now" in agent.read(f"wfc://runs/{child['workflow_id']}/chart")
     agent.call("cancel_workflow", workflow_id=reply["workflow_id"])
     assert "class cancelled now" in agent.read(f"wfc://runs/{reply['workflow_id']}/chart")
+
+
+def test_with_the_library_its_workflows_are_offered_and_start_in_a_project_without_any(
+    tmp_path: Path, portal: BlockingPortal
+) -> None:
+    place = Place(tmp_path, portal)
+    with place.server("--library") as agent:
+        names = [one["workflow"] for one in agent.call("list_workflows")["workflows"]]
+        assert set(shipped_pack().files) <= set(names)
+        reply = agent.call("start_workflow", workflow="review-branch", inputs={"base": "main"})
+        assert reply["status"] == "pending_action"

@@ -37,6 +37,7 @@ _COMMANDS = {
     "runs": "List, show, resume, cancel, migrate, prune and move runs.",
     "watch": "Check, compile and test as you save.",
     "init": "Set up a project: agent, starter workflow with its test, hooks, editor.",
+    "library": "Find workflows that are ready to use, and copy them into this project.",
     "doctor": "Check the setup of a project.",
     "hook": "Answer a hook of Claude Code.",
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",

@@ -99,6 +99,11 @@ _TO_A_PERSON = (
     callback=names_of_variables,
     help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
 )
+@click.option(
+    "--library",
+    is_flag=True,
+    help="Also offer the workflows of `wfc library`. Those of the project hide them.",
+)
 @click.option("--behind-front", is_flag=True, hidden=True)
 def command(
     state: Path | None,
@@ -118,6 +123,7 @@ def command(
     allow_http: tuple[str, ...],
     exec_root: tuple[Path, ...],
     exec_env: tuple[str, ...],
+    library: bool,
     behind_front: bool,
 ) -> int:
     """Serve the compiled workflows to agents over MCP, on stdin and stdout.
@@ -161,14 +167,12 @@ def command(
         elicit=config.elicit if elicit is None else elicit,
         limits=config.run_limits,
         trust=trust,
-        make_registry=_templates(config, trust),
+        make_registry=_templates(config, trust, library),
         allowed=allowed,
         root=config.root,
         known_tools=config.tools,
         journal_requires_agent=config.journal_requires_agent,
-        sources=(chosen.generated, config.root / "pyproject.toml", *named_templates(), *_users(config))
-        if behind_front
-        else None,
+        sources=_sources(config, chosen.generated) if behind_front else None,
     )
     try:
         if chosen.name == "temporal":
@@ -199,24 +203,35 @@ def _serve(options: Options, address: Address | None, root: Path) -> None:
     serve_stdio(options)
 
 
-def _templates(config: Config, trust: Trust) -> Callable[[Path], Registry] | None:
+def _templates(config: Config, trust: Trust, library: bool) -> Callable[[Path], Registry] | None:
     """The workflows, if there are folders in addition to the project's."""
     folders, users = named_templates(), _users(config)
-    if not folders and not users:
+    if not folders and users is None and not library:
         return None
 
     def make(generated: Path) -> Registry:
         from wfc.workspace.templates import TemplateRegistry
 
-        return TemplateRegistry(config, generated, folders, trust, *users)
+        shipped = None
+        if library:
+            from wfc.library.pack import shipped_folder
+
+            shipped = shipped_folder()
+        return TemplateRegistry(config, generated, folders, trust, users, shipped)
 
     return make
 
 
-def _users(config: Config) -> list[Path]:
+def _sources(config: Config, generated: Path) -> tuple[Path, ...]:
+    """What the list of workflows depends on."""
+    users = _users(config)
+    return (generated, config.root / "pyproject.toml", *named_templates(), *([users] if users else []))
+
+
+def _users(config: Config) -> Path | None:
     """The user's own folder, unless it is the project's."""
     folder = users_folder()
-    return [folder] if folder and real(folder) not in map(real, config.workflow_dirs) else []
+    return folder if folder and real(folder) not in map(real, config.workflow_dirs) else None
 
 
 def _allowed(

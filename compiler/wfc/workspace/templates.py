@@ -1,9 +1,9 @@
-"""Workflow folders in addition to those of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas, and the
-user's own `~/.aromcp/workflows`.
+"""Workflow folders in addition to those of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas, the user's own
+`~/.aromcp/workflows`, and the library that wfc ships.
 
 Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A workflow in a later
 folder overrides one of the same name in an earlier folder, and all of them override those of the project, except for
-the user's: a workflow of the project hides one of the same name there.
+the user's and the library: a workflow of the project hides one of the same name there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, load_file
+from wfc.testfiles import is_test_file
 from wfc.workspace.files import Selection, is_source_name, read_bytes
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError
@@ -26,7 +27,8 @@ _Stamps = dict[Path, tuple[int, int]]
 
 
 class TemplateRegistry(Registry):
-    """The compiled workflows of the project, overridden by those of the folders. Those of the user come last."""
+    """The compiled workflows of the project, overridden by those of the folders. Those of the user and of the library
+    come last."""
 
     def __init__(
         self,
@@ -35,19 +37,25 @@ class TemplateRegistry(Registry):
         folders: Iterable[Path],
         trust: Trust | None = None,
         users: Path | None = None,
+        library: Path | None = None,
     ) -> None:
         super().__init__(generated, trust)
         self._folders = list(folders)
         self._own = _Compiled(config, self._folders)
         self._users = _Compiled(config, [users] if users else [])
+        # With the agents of the library instead of the project's.
+        self._library = _Compiled(
+            Config(library) if library else config, [library / "workflows"] if library else []
+        )
 
     def find(self, name: str) -> Module:
         with self._lock:
             self._refresh()
             if name in self._own:
                 return self._own.module(name)
-            if name in self._users and name not in self._names_of_project():
-                return self._users.module(name)
+            for last in (self._users, self._library):
+                if name in last and name not in self._names_of_project():
+                    return last.module(name)
             return super().find(name)
 
     def modules(self) -> list[Module]:
@@ -55,8 +63,9 @@ class TemplateRegistry(Registry):
             self._refresh()
             found = [module for module in super().modules() if module.workflow.name not in self._own]
             found += self._own.modules.values()
-            names = {module.workflow.name for module in found} | {*self._own.broken}
-            found += [module for name, module in self._users.modules.items() if name not in names]
+            for last in (self._users, self._library):
+                names = {module.workflow.name for module in found} | {*self._own.broken}
+                found += [module for name, module in last.modules.items() if name not in names]
             return sorted(found, key=lambda module: module.workflow.name)
 
     def hidden(self) -> list[tuple[str, str]]:
@@ -73,7 +82,7 @@ class TemplateRegistry(Registry):
             self._refresh()
             missing = [
                 DefinitionError(
-                    "template_folder", f"{folder} is not a folder", "Mend WORKFLOWS_TEMPLATE_PATHS."
+                    "template_folder", f"{folder} is not a folder", "Correct WORKFLOWS_TEMPLATE_PATHS."
                 )
                 for folder in self._folders
                 if not folder.is_dir()
@@ -84,6 +93,7 @@ class TemplateRegistry(Registry):
     def _refresh(self) -> None:
         self._own.refresh(self)
         self._users.refresh(self)
+        self._library.refresh(self)
 
 
 class _Compiled:
@@ -133,7 +143,11 @@ class _Compiled:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if is_source_name(path.name) and path.is_file())
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if is_source_name(path.name) and path.is_file() and not is_test_file(path.name)
+    )
 
 
 def _stamp(path: Path) -> tuple[int, int]:

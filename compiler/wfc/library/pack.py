@@ -1,0 +1,249 @@
+"""A pack: a folder with workflows, their tests and agents, and a `wfc-pack.toml` that says what they need.
+
+SECURITY. A pack comes from other people. Nothing in it is executed or imported: its YAML is parsed and checked by the
+compiler, with default settings (a `pyproject.toml` in the pack is not read), and files are only read inside its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wfc.caching import cached_property
+from wfc.config import Config
+from wfc.project import Project, SourceFile
+from wfc.testfiles import is_test_file
+from wfc.workspace.files import ENDINGS, MARKDOWN, TEXT_ENDINGS, Selection, is_source_name, texts_named_in
+from wfc.workspace.loading import load_project
+from wfc_runtime.version import __version__
+
+MANIFEST = "wfc-pack.toml"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_MOST_FILES, _MOST_BYTES = 500, 1024 * 1024
+_TEXTS = (*ENDINGS, *TEXT_ENDINGS)
+_KEYS = ("name", "version", "description", "workflows", "agents", "tools", "grants")
+GRANTS = ("exec", "read", "write", "http")
+
+
+class PackError(Exception):
+    """A pack can't be used. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The content of `wfc-pack.toml`."""
+
+    name: str
+    version: str
+    description: str = ""
+    workflows: tuple[str, ...] = ("workflows/**/*.yaml", "workflows/**/workflow.md")
+    """Patterns of files, relative to the pack."""
+    agents: tuple[str, ...] = ("agents/*.md", ".claude/agents/*.md")
+    tools: tuple[str, ...] | None = None
+    """The MCP tools that its workflows call; None if it does not say."""
+    grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the operator of a server may want to allow: commands, files and hosts. A pack grants nothing."""
+
+
+def read_manifest(path: Path) -> Manifest:
+    try:
+        data = tomllib.loads(path.read_bytes()[: _MOST_BYTES + 1].decode("utf-8"))
+    except FileNotFoundError:
+        raise PackError(f"there is no {MANIFEST} in `{path.parent}`") from None
+    except OSError as error:
+        raise PackError(f"can't read `{path}`: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PackError(f"{MANIFEST} is not valid TOML: {error}") from None
+    unknown = [key for key in data if key not in _KEYS]
+    if unknown:
+        raise PackError(f"{MANIFEST} has an unknown key `{unknown[0]}`; it may have {', '.join(_KEYS)}")
+    name, version = data.get("name"), data.get("version")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise PackError(f"`name` in {MANIFEST} must be lower-case letters, digits and hyphens")
+    if not isinstance(version, str) or not version.strip():
+        raise PackError(f"`version` in {MANIFEST} must be text")
+    grants = data.get("grants", {})
+    if not isinstance(grants, dict) or any(key not in GRANTS for key in grants):
+        raise PackError(f"`grants` in {MANIFEST} must be a table with {', '.join(GRANTS)}")
+    default = Manifest(name, version)
+    return Manifest(
+        name,
+        version.strip(),
+        _text(data, "description"),
+        _texts(data, "workflows") or default.workflows,
+        _texts(data, "agents") or default.agents,
+        _texts(data, "tools"),
+        {key: _texts(grants, key) or () for key in grants},
+    )
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key, "")
+    if not isinstance(value, str):
+        raise PackError(f"`{key}` in {MANIFEST} must be text")
+    return value
+
+
+def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    if key not in data:
+        return None
+    value = data[key]
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        raise PackError(f"`{key}` in {MANIFEST} must be a list of texts")
+    return tuple(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A workflow of a pack with everything that it needs from the pack: files by their place in a project."""
+
+    name: str
+    file: SourceFile
+    files: dict[str, str]
+    """The text of each file. Paths begin with `workflows/` or `.claude/agents/`."""
+    called: tuple[str, ...]
+    """The workflows that it calls, which are among the files."""
+
+    @property
+    def digest(self) -> str:
+        parts = sorted(f"{path}\0{text}\0" for path, text in self.files.items())
+        return hashlib.sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass
+class Pack:
+    manifest: Manifest
+    folder: Path
+    origin: str
+    """Where it came from, as the user may name it again."""
+    revision: str = ""
+    """The commit of a pack from git."""
+
+    @classmethod
+    def in_folder(cls, folder: Path, origin: str, revision: str = "") -> Pack:
+        return cls(read_manifest(folder / MANIFEST), folder.resolve(), origin, revision)
+
+    @cached_property
+    def files(self) -> dict[str, SourceFile]:
+        """The workflows by name. Raises `PackError` if two have the same name, or one has none."""
+        paths = [path for path in self._matching(self.manifest.workflows) if not is_test_file(path.name)]
+        wrong = [path for path in paths if not is_source_name(path.name)]
+        if wrong:
+            raise PackError(f"`{self._shown(wrong[0])}` is neither a YAML file nor a workflow.md")
+        _, loaded = load_project(
+            Selection(Config(self.folder), paths, []), self._contents(paths), with_templates=False
+        )
+        found: dict[str, SourceFile] = {}
+        for path, file in loaded.items():
+            name = file.name
+            if name is None:
+                raise PackError(f"`{self._shown(path)}` is not a workflow: it has no name")
+            if name in found:
+                raise PackError(f"the pack has two workflows `{name}`")
+            found[name] = file
+        if not found:
+            raise PackError(f"the pack has no workflows in {', '.join(self.manifest.workflows)}")
+        return found
+
+    @cached_property
+    def agents(self) -> dict[str, Path]:
+        return {path.stem: path for path in self._matching(self.manifest.agents) if path.suffix == ".md"}
+
+    def item(self, name: str) -> Item:
+        """A workflow with its tests, the workflows that it calls, the texts that they name, and their agents."""
+        file = self.files[name]
+        needed: list[SourceFile] = self.project.with_called(file)
+        files: dict[str, str] = {}
+        for one in needed:
+            path = Path(one.source.path)
+            files |= self._beside(path)
+            files |= {f".claude/agents/{agent.name}": self._read(agent) for agent in self._agents_of(one)}
+        called = tuple(one.name for one in needed[1:] if one.name)
+        return Item(name, file, files, called)
+
+    @property
+    def project(self) -> Project:
+        return next(iter(self.files.values())).project
+
+    def _beside(self, path: Path) -> dict[str, str]:
+        """A workflow, its test file and the text files that it names; of a workflow.md, its whole folder."""
+        text = self._read(path)
+        if path.name == MARKDOWN:
+            inside = [one for one in sorted(path.parent.rglob("*")) if one.is_file() and one.suffix in _TEXTS]
+            return {self._place(one): self._read(one) for one in inside[:_MOST_FILES]}
+        names = texts_named_in(text.encode("utf-8", "surrogatepass"))
+        if names is None:
+            raise PackError(f"`{self._shown(path)}` names a text file in a form that wfc can't copy")
+        tests = [path.with_name(f"{path.stem}.test{ending}") for ending in ENDINGS]
+        beside = [one for one in tests if one.is_file()] + [path.parent / name for name in names]
+        return {self._place(path): text, **{self._place(one): self._read(one) for one in beside}}
+
+    def _agents_of(self, file: SourceFile) -> Iterator[Path]:
+        named = {
+            word.removeprefix("@")
+            for step in file.steps
+            for key in ("agent", "subagent_type")
+            if (value := step.values.get(key)) is not None and (word := str(getattr(value, "text", "")))
+        }
+        yield from (path for name, path in self.agents.items() if name in named)
+
+    def _place(self, path: Path) -> str:
+        """The place of a file in a project: inside `workflows`, with the folders that the pack gives it there."""
+        inside = self._inside(path).relative_to(self.folder).as_posix()
+        return inside if inside.startswith("workflows/") else f"workflows/{inside}"
+
+    def _matching(self, patterns: Iterable[str]) -> list[Path]:
+        found: dict[Path, None] = {}
+        for pattern in patterns:
+            if pattern.startswith(("/", "~")) or ".." in Path(pattern).parts:
+                raise PackError(f"the pattern `{pattern}` leaves the pack")
+            found |= dict.fromkeys(path for path in sorted(self.folder.glob(pattern)) if path.is_file())
+            if len(found) > _MOST_FILES:
+                raise PackError(f"the pack has more than {_MOST_FILES} files")
+        return list(found)
+
+    def _contents(self, paths: Iterable[Path]) -> dict[Path, str | bytes]:
+        return {path: self._read(path) for path in paths}
+
+    def _read(self, path: Path) -> str:
+        full = self._inside(path)
+        try:
+            if not full.is_file() or full.stat().st_size > _MOST_BYTES:
+                raise PackError(f"`{self._shown(path)}` is not a file of at most {_MOST_BYTES:,} bytes")
+            # Line ends stay as they are: the digest is that of the bytes.
+            return full.read_bytes().decode("utf-8")
+        except OSError as error:
+            raise PackError(f"can't read `{self._shown(path)}`: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise PackError(f"`{self._shown(path)}` is not UTF-8 text") from None
+
+    def _inside(self, path: Path) -> Path:
+        """The path without links, none of which may lead out of the pack."""
+        full = path.resolve()
+        if not full.is_relative_to(self.folder):
+            raise PackError(f"`{self._shown(path)}` leads out of the pack")
+        return full
+
+    def _shown(self, path: Path) -> str:
+        try:
+            return path.relative_to(self.folder).as_posix()
+        except ValueError:
+            return str(path)
+
+
+def shipped_folder() -> Path:
+    """The folder with `workflows` and `.claude/agents` of the installed wfc; in a clone, the root of the repository."""
+    here = Path(__file__).resolve().parent
+    installed = here / "shipped"
+    return installed if installed.is_dir() else here.parents[2]
+
+
+def shipped_pack() -> Pack:
+    """The workflows that wfc ships."""
+    manifest = Manifest("wfc", __version__, "The workflows that wfc ships.")
+    return Pack(manifest, shipped_folder(), "wfc")
