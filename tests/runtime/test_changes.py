@@ -73,9 +73,10 @@ def test_a_loop_over_items_works_on_the_state_of_its_run(box: Box) -> None:
     assert result["log"] == ["src/b.c.py-1-1-0", "src/b.c.py-1-2-1", "c.py-2-1-0", "c.py-2-2-1"]
     # A key is one key, whatever is in it.
     assert result["seen"] == {"src/b.c.py": {"n": 2}, "c.py": {"n": 2}}
-    assert (result["current"], result["where"], result["turn"]) == (None, None, 4)
-    notes = service.history(run)["events"][-1]["notes"]
-    assert notes == [{"left_after": 3, "step_id": "rest"}]
+    assert (result["current"], result["where"], result["turn"]) == (None, None, 3)
+    last = service.history(run)["events"][-1]
+    assert last["notes"] == [{"left_after": 3, "step_id": "rest"}]
+    assert last["messages"] == reply["messages"]
 
 
 def test_a_refused_result_does_not_clear_the_messages(box: Box) -> None:

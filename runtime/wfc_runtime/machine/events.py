@@ -137,6 +137,8 @@ class Outcome:
     taken: list[Edge] = field(default_factory=list)
     """The edges that were taken, for measuring coverage."""
     written: dict[str, Json] = field(default_factory=dict)
+    said: list[dict[str, Json]] = field(default_factory=list)
+    """Messages for the user."""
     derived: list[str] = field(default_factory=list)
     """The derived fields that were computed, in order, also those whose values stayed the same."""
     started: list[Child] = field(default_factory=list)

@@ -101,15 +101,19 @@ class Run:
         effect = self.structure.steps.get(state)
         self._at = state
         try:
-            turn, self._turn = self._turn, ""
-            if turn and turn != state:
-                count_turns(self, turn, state)
+            self.end_turns(state)
             if self.snapshot.items:
                 end_loops(self, state)
             if effect is not None:
                 effect.enter(self, state)
         except StepError as error:
             self.fail(state, error)
+
+    def end_turns(self, state: str = "") -> None:
+        """Correct the count of a loop that the run has just left, for a state or for the end."""
+        turn, self._turn = self._turn, ""
+        if turn and turn != state:
+            count_turns(self, turn, state)
 
     def _begin(self, state: str) -> bool:
         """Compute what a run computes at its start. If that fails, the run does: no handler of a step applies."""

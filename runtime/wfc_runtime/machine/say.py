@@ -43,6 +43,7 @@ class Say(Effect):
             "message_type": self.message_type,
             "format": self.format,
         }
+        run.outcome.said = [*run.outcome.said, said][-MOST:]
         outbox = [*run.snapshot.outbox, said][-MOST:]
         while len(outbox) > 1 and size_of(outbox) > run.limits.action_bytes:
             outbox = outbox[1:]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
 from wfc_runtime.contract import ENDED, Json
-from wfc_runtime.errors import RefusedError, SnapshotError
+from wfc_runtime.errors import RefusedError, SnapshotError, StepError
 from wfc_runtime.machine.budget import ask_if_used_up, set_budget, spend
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Effect
@@ -248,6 +249,9 @@ def _clock(run: Run, now: float) -> None:
 
 def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot = run.snapshot
+    # A field derived from the count may fail, but nothing reads it any more.
+    with suppress(StepError):
+        run.end_turns()
     snapshot.configuration = configuration
     snapshot.status = next((name for name in configuration if name in ENDED), "running")
     if snapshot.caught:

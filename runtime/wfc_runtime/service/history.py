@@ -100,6 +100,7 @@ def event_data(
         ("left", outcome.left),
         ("entered", outcome.entered),
         ("notes", outcome.notes),
+        ("messages", redaction.value(outcome.said)),
         ("children", [child.id for child in outcome.started]),
         ("resumed", outcome.resumed),
         ("reopened", outcome.reopened),

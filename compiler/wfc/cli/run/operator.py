@@ -70,6 +70,8 @@ class Trail:
         self._service = service
         self._seen: dict[str, int] = {}
         self._names = StepNames(service)
+        self.messages: list[str] = []
+        """What the workflow has told the user, until it is shown."""
 
     def news(self, run: str) -> list[str]:
         """The steps that a run has entered since the last call, and the failures that it has recovered from."""
@@ -80,12 +82,24 @@ class Trail:
         return found
 
     def _words(self, run: str, event: dict[str, Any]) -> list[str]:
-        notes = [
-            f"{note['step_id']} failed ({note['message']}), "
-            + next((word for key, word in _AFTER.items() if key in note), "tried again")
-            for note in event.get("notes", ())
-        ]
+        self.messages += [str(one["message"]) for one in event.get("messages", ())]
+        notes = [_noted(note) for note in event.get("notes", ())]
         return notes + self._names.of(run, event.get("entered", ()))
+
+
+def not_a_failure(note: dict[str, Any]) -> str:
+    """What a note of the history says that is about no failed step; empty for others."""
+    if "left_after" in note:
+        return f"{note['step_id']} left after {note['left_after']} turns"
+    return f"{note['derived']} could not be computed ({note['message']})" if "derived" in note else ""
+
+
+def _noted(note: dict[str, Any]) -> str:
+    """What a note of the history says, in a few words."""
+    if said := not_a_failure(note):
+        return said
+    after = next((word for key, word in _AFTER.items() if key in note), "tried again")
+    return f"{note['step_id']} failed ({note['message']}), {after}"
 
 
 class Executor:
@@ -209,6 +223,9 @@ class Operator(Worker):
         names = self._trail.news(run)
         self.path += names
         self._passed += names
+        told, self._trail.messages = self._trail.messages, []
+        for message in told:
+            self._console.say(message, indent=2)
 
     def _show_path(self, at: Asked) -> None:
         """The steps between two actions."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.run.operator import StepNames
+from wfc.cli.run.operator import StepNames, not_a_failure
 from wfc.cli.runs.store import RUNS, any_service_of, json_option, nothing_started, print_reply, whole_id
 from wfc.cli.shared.output import data, to_json
 from wfc_runtime.service import actions_of
@@ -196,7 +196,14 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
         if event.get(key):
             yield f"{_LABELS.get(key, key)}: {_cut(event[key])}"
     for note in event.get("notes", ()):
-        yield f"{note['step_id']} failed: {_cut(note['message'])}; {_after(note)}"
+        failed = (
+            ""
+            if not_a_failure(note)
+            else f"{note['step_id']} failed: {_cut(note['message'])}; {_after(note)}"
+        )
+        yield failed or not_a_failure(note)
+    for message in event.get("messages", ()):
+        yield f"said: {_cut(message['message'])}"
     for field, value in event.get("written", {}).items():
         # A result that was stored unchanged has been printed above.
         yield f"wrote {field}" + ("" if value == event.get("result") else f" = {_written(value)}")

@@ -355,7 +355,7 @@ class RunView {
 
   event(event) {
     const { seq, at, event: kind, step_id: step, actor, ...rest } = event;
-    const isBad = Boolean(event.error || event.notes?.length || kind === "refused" || kind === "interrupted");
+    const isBad = Boolean(event.error || event.notes?.some((note) => note.code) || kind === "refused" || kind === "interrupted");
     const name = step && step.split("@")[0];
     const isChosen = this.step && this.picture && this.picture.names[this.step] === name;
     const wrote = Object.keys(event.written || {});
