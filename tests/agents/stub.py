@@ -99,6 +99,14 @@ def act(word: str, argument: str, session: str, count: int) -> None:
             # A file in the folder that it works in; `.git` too.
             Path(argument).write_text("written\n", encoding="utf-8")
             end(session, count, result=f"wrote {argument}")
+        case "hijack":
+            # A repository of its own with a command that git would run, in the place of the real one.
+            subprocess.run(["git", "init", "-q", "--bare", "evil"], check=True)
+            command = f"touch {NOTES / 'owned'}"
+            with open("evil/config", "a", encoding="utf-8") as config:
+                config.write(f'[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{command}"\n')
+            Path(".git").write_text(f"gitdir: {Path('evil').absolute()}\n", encoding="utf-8")
+            end(session, count, result="hijacked")
         case "give":
             tool("StructuredOutput", {}, "ok")
             end(session, count, structured_output=json.loads(argument))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from pathlib import Path
 
 from tests.agents.support import Desk, delegate
 from tests.support import wait_until
@@ -123,10 +124,15 @@ def test_an_isolated_step_works_in_a_worktree_that_is_kept_while_it_has_changes(
 
 
 def test_an_agent_that_rewrites_git_in_its_worktree_gets_nothing_executed(desk: Desk) -> None:
-    desk.workflow(delegate("a", "write .git", ", isolation: worktree"))
+    desk.workflow(delegate("a", "hijack", ", isolation: worktree"))
     repository(desk)
-    assert desk.run().status in (0, 1)
-    assert "main" in git(desk, "branch")
+    done = desk.run()
+    assert done.status == 0, done.err
+    worktree = Path(json.loads(done.out)["a_out"]["worktree"]["path"])
+    assert not (desk.notes / "owned").exists()
+    # The trap works: git in that folder would have run the command.
+    subprocess.run(["git", "status"], cwd=worktree, capture_output=True, check=False)
+    assert (desk.notes / "owned").exists()
 
 
 def test_without_a_repository_an_isolated_step_fails_and_nothing_is_begun(desk: Desk) -> None:
