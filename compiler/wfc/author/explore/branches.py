@@ -216,7 +216,7 @@ class Scope:
 
     @cached_property
     def trees(self) -> list[nodes.Node]:
-        return [tree for text in self.texts for tree in expressions(text)]
+        return [tree for text in self.texts for tree in expressions(text, self.machine.expressions)]
 
     @cached_property
     def shapes(self) -> Shapes:
@@ -238,8 +238,12 @@ class Scope:
                 found.compared(normal(term).path, value)
         return found
 
+    def lone(self, text: Any) -> nodes.Expr | None:
+        """The expression of a lone `{{ }}`."""
+        return lone(text, self.machine.expressions)
+
     def term(self, text: Any, assign: Assign | None = None) -> Term | None:
-        expression = lone(text)
+        expression = self.lone(text)
         term = term_of(expression) if expression is not None else None
         if term is not None and assign is not None and term.path[0] in assign.updates:
             return Term(("state", *term.path), term.operations)
@@ -342,7 +346,7 @@ class World:
 
     def wanted(self, scope: Scope, condition: Condition, want: bool) -> list[list[Aim]]:
         """Alternative goals that make a condition true."""
-        expression = lone(condition.text)
+        expression = scope.lone(condition.text)
         if expression is None:
             return [[]]
         goals = solve(expression, want, self.known(scope))
@@ -388,7 +392,7 @@ class World:
         if isinstance(text, dict) and rest and rest[0] in text:
             yield from self._of_expression(scope, text[rest[0]], rest[1:], values, depth, assign)
             return
-        expression = lone(text)
+        expression = scope.lone(text)
         if expression is None:
             return
         term = scope.term(text, assign)
@@ -435,7 +439,7 @@ class World:
             for inner in (*whole, (name, *rest)):
                 yield from self._of_item(parent, spawn, inner, values, depth)
             return
-        expression = lone(spawn.inputs.get(name))
+        expression = parent.lone(spawn.inputs.get(name))
         term = term_of(expression) if expression is not None else None
         if term is None:
             return
@@ -449,7 +453,7 @@ class World:
     def _of_item(
         self, parent: Scope, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int
     ) -> Iterator[Aim]:
-        expression = lone(spawn.items)
+        expression = parent.lone(spawn.items)
         term = term_of(expression) if expression is not None else None
         if term is not None:
             yield from self._through(parent, normal(term), (0, *rest), values, depth)
@@ -487,7 +491,7 @@ class Pool:
 
 def _mined(world: World, scope: Scope) -> Iterator[tuple[Path, Any]]:
     known = world.known(scope)
-    conditions = [lone(condition.text) for condition in scope.conditions]
+    conditions = [scope.lone(condition.text) for condition in scope.conditions]
     atoms: list[nodes.Node] = [one for one in conditions if one is not None]
     for tree in scope.trees:
         atoms += tree.find_all((nodes.Compare, nodes.Test))
@@ -564,9 +568,13 @@ class Chart:
                 if choice is not None and choice.text is True:
                     yield self._branch(edge, "jump", True)
                 elif choice is not None:
-                    yield self._branch(edge, "then", _constant(choice.text) is not False)
+                    yield self._branch(
+                        edge, "then", _constant(choice.text, self.structure.expressions) is not False
+                    )
                 elif edge is not node.eventless[0]:
-                    yield self._branch(edge, "else", _constant(_first_text(node)) is not True)
+                    yield self._branch(
+                        edge, "else", _constant(_first_text(node), self.structure.expressions) is not True
+                    )
             # A condition that can't be evaluated is a failure of its step, which has a way out of its own.
             recovery = node.on.get("recover", ()) if node.id in self.structure.steps else ()
             for edge in recovery or (node.on.get("recover", ()) if _is_counted(node) else ()):
@@ -627,11 +635,11 @@ def _first_text(node: Node) -> object:
     return condition.text if condition is not None and condition.most is None else None
 
 
-def _constant(text: object) -> bool | None:
+def _constant(text: object, language: str) -> bool | None:
     """The value of a condition that reads nothing; None for all others."""
     if text is None:
         return None
-    if any(True for tree in expressions(text) for _ in terms_in(tree)):
+    if any(True for tree in expressions(text, language) for _ in terms_in(tree)):
         return None
     try:
         return evaluate_condition(text, {}, now=_NOW, uuid_seed="")

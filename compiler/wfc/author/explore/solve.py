@@ -18,7 +18,7 @@ from typing import Any
 
 from jinja2 import nodes
 
-from wfc_runtime.expr.syntax import parse
+from wfc.language.values import template_of
 
 # Texts that match a regular expression.
 
@@ -153,27 +153,27 @@ def normal(term: Term) -> Term:
     return Term(path, tuple(rest))
 
 
-def expressions(text: Any) -> Iterator[nodes.Node]:
+def expressions(text: Any, language: str) -> Iterator[nodes.Node]:
     """The trees of every template in a value."""
     match text:
         case str():
-            ast = parse(text).ast
+            ast = template_of(text, language).ast
             if ast is not None:
                 yield ast
         case dict():
             for inner in text.values():
-                yield from expressions(inner)
+                yield from expressions(inner, language)
         case list() | tuple():
             for inner in text:
-                yield from expressions(inner)
+                yield from expressions(inner, language)
 
 
-def lone(text: Any) -> nodes.Expr | None:
+def lone(text: Any, language: str) -> nodes.Expr | None:
     """The expression of a lone `{{ }}`."""
     if not isinstance(text, str):
         return None
-    syntax = parse(text)
-    return syntax.expression if syntax.ast is not None and syntax.lone else None
+    template = template_of(text, language)
+    return template.expression if template.ast is not None else None
 
 
 def term_of(node: nodes.Node) -> Term | None:
