@@ -327,6 +327,23 @@ def test_an_expression_can_be_tried_on_values_of_ones_own(agent: Agent) -> None:
     assert (reply["output"]["characters"], reply["output"]["begins"][:8]) == (200_001, '["a","a"')
 
 
+def test_a_transformation_is_tried_in_either_language(agent: Agent) -> None:
+    pytest.importorskip("quickjs")
+    lines = "a.ts\nb.py\n"
+
+    def tried(transform: str, language: str = "javascript") -> Reply:
+        return agent.call("test_transformation", transform=transform, input=lines, language=language)
+
+    assert tried("input.split('\\n').filter(l => l.endsWith('.ts'))")["output"] == ["a.ts"]
+    assert tried("{ lines: input.trim().split('\\n').length }")["output"] == {"lines": 2}
+    assert tried("const parts = input.split('.');\nreturn parts.length")["output"] == 3
+    assert tried("{{ input.length }} characters")["output"] == "10 characters"
+    assert "not defined" in tried("process.env")["error"]
+    assert "CPU time" in tried("(() => { for (;;) {} })()")["error"]
+    assert tried("{{ input | length }}", "")["language"] == "jinja"
+    assert tried("1", "python")["error"]["code"] == "invalid_language"
+
+
 def test_numbers_and_names_that_nothing_has_are_no_failure_of_ours(agent: Agent) -> None:
     run = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"]
     for number in (2**63, 2**80):

@@ -4,13 +4,14 @@ The extra `reactive` installs the engine. It is imported when the first expressi
 """
 
 from .engine import INSTALL
-from .evaluate import RESERVED, evaluate, evaluate_condition, evaluate_tree
+from .evaluate import RESERVED, as_text, evaluate, evaluate_condition, evaluate_tree
 from .scanner import Hole, find_holes, has_holes, is_lone
 
 __all__ = [
     "INSTALL",
     "RESERVED",
     "Hole",
+    "as_text",
     "evaluate",
     "evaluate_condition",
     "evaluate_tree",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import threading
 from collections import OrderedDict
@@ -283,6 +282,8 @@ def placed(job: Job, message: str, reason: Reason, place: tuple[int, int] | None
 
 def _run_in_process(job: Job, first: LimitReachedError) -> str:
     """Evaluate in a new process. It is stopped by its own CPU time only, however busy the machine is."""
+    import subprocess  # Nothing else here needs it.
+
     # -P: a module in the directory that the server was started in must not become its code.
     command = [sys.executable, "-P", "-m", "wfc_runtime.javascript.child"]
     try:

@@ -16,7 +16,7 @@ from typing import Any
 
 from wfc_runtime.expr.errors import ExpressionError, TemplateError
 from wfc_runtime.expr.run import DEFAULT_LIMITS, ExprLimits
-from wfc_runtime.javascript.engine import MIB, EngineLimits, Job, Mode, execute
+from wfc_runtime.javascript.engine import MIB, EngineLimits, Job, Mode, execute, syntax_error
 from wfc_runtime.javascript.scanner import Hole, find_holes, has_holes, is_lone
 
 Value = Any
@@ -126,6 +126,15 @@ def _has_half(value: Value) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def as_text(code: str) -> str:
+    """A transformation without braces as a text: an expression, or the body of a function with `return`."""
+    if has_holes(code) and syntax_error(code) is not None:
+        return code
+    body = f"(() => {{{code}\n}})()"
+    is_body = syntax_error(code) is not None and "return" in code and syntax_error(body) is None
+    return f"{{{{ {body if is_body else code}\n}}}}"
 
 
 @lru_cache(maxsize=1024)

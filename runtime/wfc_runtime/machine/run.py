@@ -458,13 +458,7 @@ class Run:
 
     @property
     def _language(self) -> ModuleType:
-        """The module that evaluates the expressions of this machine."""
-        if self.structure.expressions == "javascript":
-            # Imported here: most processes have no workflow that needs it.
-            from wfc_runtime import javascript
-
-            return javascript
-        return expr
+        return evaluator(self.structure.expressions)
 
     def _step_failed(self, error: ExpressionError, context: Mapping[str, Json]) -> StepError:
         details = failed_expression(error, {**context, **self._shown_values(context)}, self.snapshot.mask)
@@ -595,6 +589,16 @@ def _are_concurrent(one: Node, other: Node) -> bool:
 
 def _as_changes(values: Mapping[str, Json]) -> list[Resolved]:
     return [Resolved(name, (), "set", value) for name, value in values.items()]
+
+
+def evaluator(expressions: str) -> ModuleType:
+    """The module that evaluates expressions of a language: `jinja` or `javascript`."""
+    if expressions == "javascript":
+        # Imported here: most processes have no workflow that needs it.
+        from wfc_runtime import javascript
+
+        return javascript
+    return expr
 
 
 STATE_ACCESS = "state_access"

@@ -30,10 +30,11 @@ from wfc.author.explore.solve import (
     undo,
 )
 from wfc.caching import cached_property
-from wfc_runtime.expr import ExpressionError, evaluate_condition
+from wfc_runtime.expr import ExpressionError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Fail, Return
 from wfc_runtime.machine.interpreter import Condition, Edge, Node, structure_of
+from wfc_runtime.machine.run import evaluator
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import condition_of, counted, edges_of
 from wfc_runtime.registry import Module
@@ -642,6 +643,6 @@ def _constant(text: object, language: str) -> bool | None:
     if any(True for tree in expressions(text, language) for _ in terms_in(tree)):
         return None
     try:
-        return evaluate_condition(text, {}, now=_NOW, uuid_seed="")
+        return bool(evaluator(language).evaluate_condition(text, {}, now=_NOW, uuid_seed=""))
     except ExpressionError:
         return None

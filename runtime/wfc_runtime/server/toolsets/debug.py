@@ -80,24 +80,49 @@ def test_transformation(
     transform: str,
     input: Json = None,  # noqa: PT028  not a test: a tool for trying expressions
     context: dict[str, Json] | None = None,  # noqa: PT028  as above
+    language: str = "",  # noqa: PT028  as above
 ) -> Reply:
-    """Evaluate an expression as a step would, with the given values. Nothing is stored or run."""
+    """Evaluate an expression as a step would, with the given values. Nothing is stored or run.
+
+    `language` is `jinja` or `javascript`; by default it is that of the project's workflows.
+    """
     from datetime import UTC, datetime
     from time import perf_counter
 
-    from wfc_runtime.expr import ExpressionError, evaluate
+    from wfc_runtime.errors import RequestError
+    from wfc_runtime.expr import ExpressionError
+    from wfc_runtime.machine.run import evaluator
     from wfc_runtime.server.replies import beginning
 
+    if language not in ("", "jinja", "javascript"):
+        raise RequestError(
+            "invalid_language", f"`language` must be `jinja` or `javascript`, not `{language[:60]}`"
+        )
+    chosen = language or _language_of(call)
     names = {"input": input, **(context or {})}
     began = perf_counter()
     try:
-        output = evaluate(transform, names, now=datetime.now(UTC), uuid_seed="test_transformation")
+        text = evaluator(chosen).as_text(transform) if chosen == "javascript" else transform
+        output = evaluator(chosen).evaluate(
+            text, names, now=datetime.now(UTC), uuid_seed="test_transformation"
+        )
     except ExpressionError as error:
         found: Reply = {"success": False, "error": str(error)}
     else:
         found = {"success": True, "output": beginning(output)}
     milliseconds = round((perf_counter() - began) * 1000, 2)
-    return {**found, "execution_time_ms": milliseconds, "next": "nothing: it was only a trial"}
+    return {
+        **found,
+        "language": chosen,
+        "execution_time_ms": milliseconds,
+        "next": "nothing: it was only a trial",
+    }
+
+
+def _language_of(call: Call) -> str:
+    """The language of the expressions in the project's workflows: the core's, unless all of them have another one."""
+    found = {module.workflow.machine.expressions for module in call.context.registry.modules()}
+    return found.pop() if len(found) == 1 else "jinja"
 
 
 def explain_plan(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
