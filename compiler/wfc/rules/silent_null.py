@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import types_of
 from wfc.findings import Note, Severity
 from wfc.language.derived import Derivation
@@ -42,13 +43,15 @@ def check(file: SourceFile) -> Iterator[Finding]:
     uses = {use.scope: use for use in scope_uses(file)}
     for scope in types.scopes if types else ():
         for one, risks in scope.risks.items():
+            # WF218 reports text that may not be JSON.
+            others = [risk for risk in risks if risk.problem.kind is not Kind.UNCHECKED_PARSE]
             if not isinstance(one, Derivation) or one.fallback or one.setting("on_error") != "use_fallback":
                 continue
             read = next(
                 (read for read in uses[scope.scope].reads.get(one.field, ()) if _relies_on(read)), None
             )
-            if read is not None:
-                risk = risks[0]
+            if read is not None and others:
+                risk = others[0]
                 yield Finding(
                     read.span,
                     f"`{file.language.name_of('state', one.field)}` is null if its computation has failed",

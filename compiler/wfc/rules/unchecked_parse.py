@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
-from wfc.analysis.types.workflow import Located, ScopeTypes
+from wfc.analysis.types.workflow import Located, ScopeTypes, types_of
 from wfc.findings import Note, Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -47,6 +47,14 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 help="add a `result_schema` to the step that asks and use its result directly, or handle the "
                 "failure with `on_error`",
             )
+
+
+    types = types_of(file)
+    for scope in types.scopes if types else ():
+        for one, risks in scope.risks.items():
+            for found in risks if not one.recovers else ():
+                if found.problem.kind is Kind.UNCHECKED_PARSE:
+                    yield finding(found, help=f"give `{one.name}` a `fallback`, or say what to do with `on_error`")
 
 
 def _asked_by(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:

@@ -142,11 +142,10 @@ class Context:
         self._run: Any = self._context.eval(_prelude())
         self._functions: OrderedDict[tuple[str, tuple[str, ...]], Any] = OrderedDict()
         self._guards: dict[tuple[str, ...], Any] = {}
+        self._limited: EngineLimits | None = None
+        self._seconds = 0.0
 
     def run(self, job: Job, seconds: float) -> str:
-        # What an asynchronous function does later never happens here; it would only collect in the context.
-        if _ASYNCHRONOUS.search(job.source):
-            _contexts.context = None
         self._limit(job, seconds)
         try:
             function = self._function(job)
@@ -162,6 +161,9 @@ class Context:
         raise self._thrown(job, thrown["name"], thrown["message"], thrown["stack"])
 
     def _limit(self, job: Job, seconds: float) -> None:
+        if self._limited is job.limits and self._seconds == seconds:
+            return
+        self._limited, self._seconds = job.limits, seconds
         self._context.set_time_limit(seconds)
         self._context.set_memory_limit(job.limits.memory)
         self._context.set_max_stack_size(job.limits.stack)
@@ -184,6 +186,10 @@ class Context:
             # the latter.
             for opening, closing in ("[]", "()"):
                 function = self._compile(job, opening, closing)
+            if _ASYNCHRONOUS.search(job.source):
+                # What an asynchronous function does later never happens here; it would only collect in the context.
+                _contexts.context = None
+                return function
             self._functions[key] = function
             if len(self._functions) > _MOST_FUNCTIONS:
                 self._functions.popitem(last=False)

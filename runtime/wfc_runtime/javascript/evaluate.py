@@ -16,7 +16,15 @@ from typing import Any
 
 from wfc_runtime.expr.errors import ExpressionError, TemplateError
 from wfc_runtime.expr.run import DEFAULT_LIMITS, ExprLimits
-from wfc_runtime.javascript.engine import MIB, EngineLimits, Job, Mode, execute, syntax_error
+from wfc_runtime.javascript.engine import (
+    DEFAULT_ENGINE_LIMITS,
+    MIB,
+    EngineLimits,
+    Job,
+    Mode,
+    execute,
+    syntax_error,
+)
 from wfc_runtime.javascript.scanner import Hole, find_holes, has_holes, is_lone
 
 Value = Any
@@ -51,7 +59,7 @@ class _Evaluation:
         self._hidden = tuple(sorted(hidden)) if hidden and "state" in context else ()
         self._encoded: dict[str, str] = {}
         # A run with results of a server may have larger values than others.
-        self._engine = EngineLimits() if limits.value <= MIB else EngineLimits(memory=16 * limits.value)
+        self._engine = DEFAULT_ENGINE_LIMITS if limits.value <= MIB else _larger(16 * limits.value)
 
     def run(self, text: str, hole: Hole, mode: Mode) -> Value:
         """The value of one expression. Errors get their position in the text."""
@@ -59,10 +67,7 @@ class _Evaluation:
         try:
             if not source:
                 raise ExpressionError("an expression is missing between the braces", "syntax").place("", 0, 0)
-            names = tuple(name for name in _identifiers(tuple(self._context)) if name in source)
-            # `arguments` is the whole scope.
-            if "arguments" in source:
-                names = _identifiers(tuple(self._context))
+            names = _names_in(source, tuple(self._context))
             hidden = self._hidden if "state" in names else ()
             # Equal texts of one call have different ids.
             self._count += 1
@@ -108,6 +113,19 @@ class _Evaluation:
 @lru_cache(maxsize=256)
 def _identifiers(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if _IDENTIFIER.match(name) and name not in RESERVED)
+
+
+@lru_cache(maxsize=1024)
+def _names_in(source: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that an expression may use, so that other values need not be encoded for it."""
+    found = _identifiers(names)
+    # `arguments` is the whole scope.
+    return found if "arguments" in source else tuple(name for name in found if name in source)
+
+
+@lru_cache(maxsize=8)
+def _larger(memory: int) -> EngineLimits:
+    return EngineLimits(memory=memory)
 
 
 def _is_deeper(value: Value, most: int) -> bool:

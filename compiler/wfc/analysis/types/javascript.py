@@ -59,9 +59,17 @@ _HARMLESS = frozenset({Kind.OPTIONAL, Kind.EMPTY, Kind.DEAD_DEFAULT})
 
 
 class ScriptInference(Inference):
+    _as_value = False
+    """Whether `a || b` is inferred for its value, so that `a` is a value with a default and no condition."""
+
     def type_of(self, node: nodes.Node, guarded: bool = False) -> Type:
         infer = _TYPES.get(type(node))
-        return infer(self, node, guarded) if infer else super().type_of(node, guarded)
+        if infer is not None:
+            return infer(self, node, guarded)
+        before, self._as_value = self._as_value, isinstance(node, nodes.And | nodes.Or)
+        kind = super().type_of(node, guarded)
+        self._as_value = before
+        return kind
 
     def test(self, node: nodes.Node, asked: bool = True) -> Outcome:
         if isinstance(node, nodes.Compare) and _report_loose(self, node):
@@ -80,7 +88,7 @@ class ScriptInference(Inference):
     def _check_truth(self, node: nodes.Node, kind: Type) -> None:
         """Report a list or an object as a condition: even an empty one is true."""
         is_path = isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem)
-        if not is_path or not is_known(kind) or not kinds_of(kind) <= {"list", "object"}:
+        if self._as_value or not is_path or not is_known(kind) or not kinds_of(kind) <= {"list", "object"}:
             return
         if any(always_true(one) and isinstance(one, Record) for one in options(kind)):
             return

@@ -173,7 +173,7 @@ def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
 
 _MAY_FAIL = (
     *(Kind.UNSET, Kind.NULLABLE, Kind.OPTIONAL, Kind.EMPTY),
-    *(Kind.ZERO_DIVISION, Kind.EMPTY_SPLIT, Kind.UNCHECKED_PARSE),
+    *(Kind.ZERO_DIVISION, Kind.UNCHECKED_PARSE),
 )
 
 _FROM_PARENT = frozenset({"item", "previous"})
