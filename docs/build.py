@@ -99,6 +99,23 @@ def _expressions() -> Iterator[str]:
     for title, known in (("Filters", FILTERS), ("Tests", TESTS), ("Functions", FUNCTIONS)):
         yield from ("", f"### {title}", "")
         yield from (f"- `{one.name}`: {one.doc}" for one in known.values())
+    yield from ("", "### JavaScript", "")
+    yield (
+        "With `expressions: javascript` at the top of the file, `{{ }}` holds one JavaScript expression (ES2023). "
+        "`pip install 'wfc-compiler[reactive]'` installs what that needs. An expression sees `state`, `inputs` and the "
+        "names of its place, and the built-in objects of the language, which it can't change. It reaches no file, "
+        "network or clock: `Date` has the time of the event, in UTC. There is no `eval`, `Function`, `Proxy`, "
+        "`Promise`, `Math.random` or `toLocaleString`."
+    )
+    yield from ("", "- A lone hole gives the value; `undefined` is null. NaN, Infinity, functions and a Map are errors.")
+    yield "- In text, lists and objects are printed as JSON, and `undefined` is an error."
+    yield "- Conditions have JavaScript's truth: an empty list or object is true."
+    yield "- A property or item that is not there is `undefined`, no error; a property of `undefined` or null is one."
+    yield (
+        "- `now()` is the time as ISO text, `uuid()` a new id, `shquote(x)` one word for a shell, and `path_to_key(x)` "
+        "the text with `_` in place of everything but letters, digits and `_`."
+    )
+    yield "- Limits: 5 seconds of CPU time, 64 MiB of memory, 1 MiB of result, 64 KiB of source."
 
 
 def _doc(shape: type[Shape]) -> str:

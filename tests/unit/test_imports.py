@@ -40,6 +40,15 @@ def test_a_check_imports_no_state_machine_server_formatter_or_model_library(proj
     assert not found & {"statemachine", "mcp", "black", "pydantic", "wfc.emit.module", "wfc_runtime.machine"}
 
 
+def test_only_a_file_with_javascript_imports_its_parser_and_engine(project: Path) -> None:
+    parts = {"tree_sitter", "_quickjs", "wfc.javascript", "wfc_runtime.javascript"}
+    assert not imported_by(CHECK, "check", "odd.yaml", cwd=project) & parts
+    assert not imported_by("import deploy_service", cwd=ROOT / "generated") & parts
+    script = FLOW.replace("steps:", "expressions: javascript\nsteps:")
+    (project / "odd.yaml").write_text(script, encoding="utf-8")
+    assert parts <= imported_by(CHECK, "check", "--no-cache", "odd.yaml", cwd=project)
+
+
 def test_compiling_needs_neither_the_machines_nor_black(project: Path) -> None:
     found = imported_by(CHECK, "compile", "odd.yaml", "-o", "made", cwd=project)
     assert "wfc.emit.module" in found

@@ -134,7 +134,8 @@ class Context:
 
     def __init__(self) -> None:
         try:
-            import quickjs  # type: ignore[import-untyped]
+            # The extension module of quickjs-ng. The package around it takes longer to import, for a pool of threads.
+            import _quickjs as quickjs  # type: ignore[import-not-found]
         except ModuleNotFoundError:
             raise ExpressionError(f"JavaScript needs an extra: {INSTALL}") from None
         self._failure: type[Exception] = quickjs.JSException
