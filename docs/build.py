@@ -107,7 +107,10 @@ def _expressions() -> Iterator[str]:
         "network or clock: `Date` has the time of the event, in UTC. There is no `eval`, `Function`, `Proxy`, "
         "`Promise`, `Math.random` or `toLocaleString`."
     )
-    yield from ("", "- A lone hole gives the value; `undefined` is null. NaN, Infinity, functions and a Map are errors.")
+    yield from (
+        "",
+        "- A lone hole gives the value; `undefined` is null. NaN, Infinity and functions are errors.",
+    )
     yield "- In text, lists and objects are printed as JSON, and `undefined` is an error."
     yield "- Conditions have JavaScript's truth: an empty list or object is true."
     yield "- A property or item that is not there is `undefined`, no error; a property of `undefined` or null is one."

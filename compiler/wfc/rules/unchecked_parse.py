@@ -48,13 +48,14 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 "failure with `on_error`",
             )
 
-
     types = types_of(file)
     for scope in types.scopes if types else ():
         for one, risks in scope.risks.items():
             for found in risks if not one.recovers else ():
                 if found.problem.kind is Kind.UNCHECKED_PARSE:
-                    yield finding(found, help=f"give `{one.name}` a `fallback`, or say what to do with `on_error`")
+                    yield finding(
+                        found, help=f"give `{one.name}` a `fallback`, or say what to do with `on_error`"
+                    )
 
 
 def _asked_by(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:

@@ -69,20 +69,13 @@ def _large_transform() -> Row:
 
 
 def _flow(fields: list[str]) -> Simulation:
-    text = "\n".join(
-        [
-            "name: bench",
-            "version: 1.0.0",
-            "expressions: javascript",
-            "initial_state: {n: 0, other: 0}",
-            "derived:",
-        ]
-        + fields
-        + ["steps:", "- {id: ask, type: mcp_call, tool: t.t, result_schema: {type: integer}, output_to: n}"]
-        + [
-            "- {id: again, type: goto, needs_state: [n], when: '{{ state.n > -1 }}', target: ask, max_iterations: 100000}"
-        ]
-    )
+    head = "name: bench\nversion: 1.0.0\nexpressions: javascript\ninitial_state: {n: 0, other: 0}\nderived:\n"
+    steps = """
+steps:
+- {id: ask, type: mcp_call, tool: t.t, result_schema: {type: integer}, output_to: n}
+- {id: again, type: goto, needs_state: [n], when: '{{ state.n > -1 }}', target: ask, max_iterations: 100000}
+"""
+    text = head + "\n".join(fields) + steps
     (workflow,) = loaded(text).values()
     return workflow.machine.simulate({})
 
