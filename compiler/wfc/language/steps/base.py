@@ -354,7 +354,13 @@ class Changing(Keeping):
         yield from self.changes or []
 
     def _writes(self) -> dict[str, tuple[Span, Type]]:
-        return {**_changed(self.changes), **super()._writes()}
+        # A field that gets the whole result has its type; other values are not inferred.
+        whole = {
+            one.field: (one.field_span, self.result_type())
+            for one in self.changes or []
+            if one.is_whole and one.value is not None and _is_result(one.value.data)
+        }
+        return {**_changed(self.changes), **whole, **super()._writes()}
 
     def changing(self) -> dict[str, Any]:
         """The arguments of the effect that say what is changed after a result or a failure."""
@@ -365,6 +371,10 @@ class Changing(Keeping):
             "error_changes": lowered(failed),
             "fallback": Make("UseFallback", {"value": fallback.data}) if fallback is not None else None,
         }
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, str) and value.replace(" ", "") == "{{result}}"
 
 
 def _changed(changes: list[Update] | None) -> dict[str, tuple[Span, Type]]:
