@@ -55,6 +55,8 @@ class ExecSettings:
     """Patterns of files that it may write."""
     http: tuple[str, ...] = ()
     """Hosts that it may make requests to."""
+    blocks: tuple[str, ...] = ()
+    """Own block types that it may run."""
     roots: tuple[str, ...] = ()
     """Folders outside the project that it may use."""
     env: tuple[str, ...] = ()
@@ -85,6 +87,8 @@ class Config:
     generated: str = "generated"
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    """The block types of installed distributions that the project uses."""
     tools: tuple[str, ...] | None = None
     """The tools that agents have; None if they are not set."""
     limits: CompileLimits = field(default_factory=CompileLimits)
@@ -191,6 +195,17 @@ def _texts(table: str, key: str, value: Any, what: str = "a list of text") -> tu
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise _misfit(table, key, what)
     return tuple(value)
+
+
+_BLOCK_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+
+
+def _block_types(table: str, key: str, value: Any) -> tuple[str, ...]:
+    """Names of entry points. A path or a module would let a pull request choose what is imported."""
+    names = _texts(table, key, value, "a list of names of block types")
+    if not all(map(_BLOCK_TYPE.fullmatch, names)) or len(set(names)) < len(names):
+        raise _misfit(table, key, "a list of names of block types, each once; no path and no module")
+    return names
 
 
 def _flag(table: str, key: str, value: Any) -> bool:
@@ -327,6 +342,7 @@ _EXEC_SETTINGS = {
     "read": _texts,
     "write": _texts,
     "http": _texts,
+    "blocks": _block_types,
     "roots": _texts,
     "env": _env,
     "parallel": _count,
@@ -339,6 +355,7 @@ _SETTINGS: dict[str, Reader] = {
     "generated": _path,
     "ignore": _texts,
     "exclude": _texts,
+    "plugins": _block_types,
     "tools": _texts,
     "elicit": _flag,
     "hooks": _flag,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wfc.caching import cached_property
 from wfc.config import CompileLimits, Config, TextFile
-from wfc.dialects import Dialect, Surroundings, dialect_of, read_document
+from wfc.dialects import Dialect, Surroundings, dialect_of, read_document, use_plugins
 from wfc.ir import Module
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import CORE, Language, Parsed, Report
@@ -357,6 +357,7 @@ def load_file(path: str, data: bytes, config: Config, project: Project) -> Sourc
     else:
         document = read_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
         root = document.root
+        use_plugins(config.plugins)
         if is_test_file(path):
             return _load_tests(SourceFile(source, document, config, None, project))
         parsed = _parse(root, path, project) if isinstance(root, Mapping) else None

@@ -54,6 +54,7 @@ _BY_KIND = {
         "Execute the statements on the SQLite file in one transaction, and submit the rows of the last one as objects, "
         "the names of their columns, and row_count (rows returned, or changed if it returns none)."
     ),
+    "run_block": "Do what `about` says with the inputs, and submit the result.",
     "http_call": (
         "Make the HTTP request and submit its status_code, response_body, success (whether the status is 2xx) and, "
         "if the body is JSON, response_json."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ from tests.docs.commands import why_not
 from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
 from tests.docs.test_docs import RUN
 from tests.e2e.command import wfc
+from tests.own_blocks import installed_from
 from tests.support import ROOT, SETTLED, found_by, load
 from tests.unit.test_completeness import example_of
 from wfc.config import load_config
@@ -214,3 +216,27 @@ def test_every_fence_is_held_by_a_test(page: str) -> None:
         and not (page in MADE and MADE[page](fence))
     ]
     assert unknown == [], "no test looks at these: give each one `holds`, or a title, or make it `console`"
+
+
+OWN_BLOCKS = "docs/own-blocks.md"
+
+
+@holds(
+    (OWN_BLOCKS, "[build-system]"),
+    (OWN_BLOCKS, "import re"),
+    (OWN_BLOCKS, "[tool.wfc]"),
+    (OWN_BLOCKS, "name: publish"),
+)
+def test_the_worked_block_type_checks_and_runs(texts: list[str], tmp_path: Path) -> None:
+    place = installed_from(texts[0], texts[1], tmp_path / "site")
+    project = tmp_path / "project"
+    (project / "workflows").mkdir(parents=True)
+    (project / "pyproject.toml").write_text(texts[2], encoding="utf-8")
+    (project / "workflows" / "publish.yaml").write_text(texts[3], encoding="utf-8")
+    env = {"PYTHONPATH": str(place)}
+    checked = wfc("check", cwd=project, env=env)
+    assert (checked.status, checked.out) == (0, "checked 1 workflow: all clean\n"), checked.out + checked.err
+    grants = ["--allow-exec", "--allow-block", "Slug", "--exec-env", "PYTHONPATH", "--json"]
+    done = wfc("run", "workflows/publish.yaml", *grants, cwd=project, env=env)
+    assert json.loads(done.out)["result"] == {"slug": "hello-world", "words": 2}, done.out + done.err
+    assert (project / "pages" / "hello-world.md").read_text(encoding="utf-8") == "# Hello, World!\n"

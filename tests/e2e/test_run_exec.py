@@ -79,7 +79,7 @@ def test_commands_see_the_variables_that_the_command_line_names(
     done = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "SECRET_TOKEN", "--json", cwd=project)
     assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
     refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
-    assert (refused.status, "--exec-env requires --allow-exec or --allow-http" in refused.err) == (2, True)
+    assert (refused.status, "--exec-env requires --allow-exec, --allow-http" in refused.err) == (2, True)
     refused = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "CI=1", cwd=project)
     assert (refused.status, "`CI=1` is not the name of a variable" in refused.err) == (2, True)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from wfc.dialects import DIALECTS
+from wfc.config import load_config
+from wfc.dialects import DIALECTS, use_plugins
 from wfc.testfiles.schema import schema_of_tests
 from wfc.workspace.files import writing
 
@@ -40,6 +41,7 @@ def command(dialect: str, output: Path | None) -> int:
 
     or as the first line of a workflow: `# yaml-language-server: $schema=<path of the file>`.
     """
+    use_plugins(load_config(Path(".")).plugins)
     text = schema_text(dialect)
     if output is None:
         sys.stdout.write(text)

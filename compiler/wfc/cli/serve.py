@@ -13,6 +13,8 @@ import click
 from wfc.cli.shared.options import (
     address_of,
     address_options,
+    block_option,
+    check_block_types,
     check_hosts,
     check_patterns,
     engine_option,
@@ -86,6 +88,7 @@ _TO_A_PERSON = (
 )
 @file_options
 @http_option
+@block_option
 @click.option(
     "--exec-root",
     multiple=True,
@@ -121,6 +124,7 @@ def command(
     allow_read: tuple[str, ...],
     allow_write: tuple[str, ...],
     allow_http: tuple[str, ...],
+    allow_block: tuple[str, ...],
     exec_root: tuple[Path, ...],
     exec_env: tuple[str, ...],
     library: bool,
@@ -152,7 +156,9 @@ def command(
     chosen = engine_of(config, engine, state, generated)
     if with_worker and chosen.name != "temporal":
         raise click.UsageError("--with-worker requires --engine temporal")
-    allowed = _allowed(config, allow_exec, allow_read, allow_write, allow_http, exec_root, exec_env)
+    allowed = _allowed(
+        config, allow_exec, allow_read, allow_write, allow_http, allow_block, exec_root, exec_env
+    )
     if allowed is not None and chosen.name == "temporal":
         raise refuse_on_temporal()
     trust = modules_at_start(config, [chosen.generated])
@@ -240,6 +246,7 @@ def _allowed(
     read: tuple[str, ...],
     write: tuple[str, ...],
     http: tuple[str, ...],
+    blocks: tuple[str, ...],
     roots: tuple[Path, ...],
     env: tuple[str, ...],
 ) -> Allowed | None:
@@ -248,9 +255,10 @@ def _allowed(
     commands = (*settings.allow, *patterns)
     more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
     hosts = (*settings.http, *http)
-    if env and not (commands or hosts):
-        raise click.UsageError("--exec-env requires --allow-exec or --allow-http")
-    if not (commands or settings.read or settings.write or read or write or hosts):
+    block_types = (*settings.blocks, *blocks)
+    if env and not (commands or hosts or block_types):
+        raise click.UsageError("--exec-env requires --allow-exec, --allow-http or --allow-block")
+    if not (commands or settings.read or settings.write or read or write or hosts or block_types):
         if roots:
             raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
         return None
@@ -265,6 +273,7 @@ def _allowed(
     ):
         check_patterns(option, given, config.root, more_roots)
     check_hosts("[tool.wfc.exec] http", settings.http)
+    check_block_types("[tool.wfc.exec] blocks", settings.blocks)
     return Allowed(
         root=config.root,
         commands=None if ANY in commands else commands,
@@ -272,6 +281,7 @@ def _allowed(
         read=(*settings.read, *read),
         write=(*settings.write, *write),
         http=hosts,
+        blocks=block_types,
         sources=source_folders(config),
         env=(*settings.env, *env),
         parallel=settings.parallel,

@@ -37,11 +37,12 @@ from wfc_runtime.interrupt import INTERRUPTED
     flag_value="*",
     multiple=True,
     metavar="[PATTERN]",
-    help="Not supported, like the next three options: on Temporal the agent executes every step.",
+    help="Not supported, like the next four options: on Temporal the agent executes every step.",
 )
 @click.option("--allow-read", multiple=True, metavar="PATTERN", help="Not supported.")
 @click.option("--allow-write", multiple=True, metavar="PATTERN", help="Not supported.")
 @click.option("--allow-http", multiple=True, metavar="HOST", help="Not supported.")
+@click.option("--allow-block", multiple=True, metavar="NAME", help="Not supported.")
 def command(
     generated: Path | None,
     modules: tuple[Path, ...],
@@ -50,6 +51,7 @@ def command(
     allow_read: tuple[str, ...],
     allow_write: tuple[str, ...],
     allow_http: tuple[str, ...],
+    allow_block: tuple[str, ...],
 ) -> int:
     """Execute this project's runs on a Temporal server until interrupted.
 
@@ -60,7 +62,7 @@ def command(
     The server is set in [tool.wfc.temporal] or with WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and so on. Payloads
     are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored in clear.
     """
-    if allow_exec or allow_read or allow_write or allow_http:
+    if allow_exec or allow_read or allow_write or allow_http or allow_block:
         raise refuse_on_temporal()
     config = load_config(Path("."))
     told = engine_of(config, "temporal", generated=generated, modules=modules)

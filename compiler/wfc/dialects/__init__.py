@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from wfc.dialects.base import Dialect, Surroundings
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.phases import PhasesDialect
 from wfc.dialects.steps import StepsDialect
 from wfc.yaml import Document, Mapping, Node, Source, YamlLimits, parse_document
 
-__all__ = ["DIALECTS", "Dialect", "Surroundings", "dialect_of", "is_workflow", "read_document"]
+__all__ = ["DIALECTS", "Dialect", "Surroundings", "dialect_of", "is_workflow", "read_document", "use_plugins"]
 
+_OWN_TYPES = "wfc.dialects.blocks.own_types"
 DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect(), PhasesDialect())
 
 
@@ -25,6 +28,14 @@ def read_document(source: Source, limits: YamlLimits) -> Document:
 def dialect_of(root: Node | None) -> Dialect:
     """The language of a file. One that matches none is read as `steps`, whose checks then report what is missing."""
     return _matching(root) or DIALECTS[0]
+
+
+def use_plugins(names: tuple[str, ...]) -> None:
+    """Make the block types of installed distributions known that a project uses, and no others."""
+    if names or _OWN_TYPES in sys.modules:
+        from wfc.dialects.blocks.own_types import use_own_types
+
+        use_own_types(names)
 
 
 def is_workflow(root: Node | None) -> bool:

@@ -25,6 +25,7 @@ from wfc.findings import Edit, Fix
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 from wfc.language.steps.prompt import PROMPT_KINDS
+from wfc.language.steps.run_block import RunBlock
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import add_entry, rename
@@ -77,6 +78,13 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for step in file.steps:
         if step.type and step.type.text not in STEP_TYPES:
             yield _finding(step, step.type.node, names)
+        if isinstance(step, RunBlock) and step.block and step.block.text not in file.config.plugins:
+            yield Finding(
+                step.block.span,
+                f"the block type `{excerpt(step.block.text)}` is not among the `plugins` of [tool.wfc]",
+                help="install the distribution that has it, and list its name there",
+                step=step.name,
+            )
 
 
 def _finding(step: Step, node: Scalar, names: Nearest) -> Finding:

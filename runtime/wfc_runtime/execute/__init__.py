@@ -25,6 +25,7 @@ from wfc_runtime.execute.files import (
     WRITE_JSON_STATE,
 )
 from wfc_runtime.execute.http_call import HTTP_CALL
+from wfc_runtime.execute.own_blocks import RUN_BLOCK
 from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.protected import protected_paths
 from wfc_runtime.execute.read_files import READ_FILES
@@ -63,6 +64,7 @@ EXECUTORS: dict[str, Executor] = {
         CREATE_WORKTREE,
         HTTP_CALL,
         SQL,
+        RUN_BLOCK,
         ECHO,
     )
 }

@@ -324,6 +324,8 @@ class Grant:
     """Patterns of files that may be written."""
     http: tuple[str, ...] = ()
     """Hosts that requests may be made to: see `wfc_runtime.execute.hosts`. Any command does not include these."""
+    blocks: tuple[str, ...] = ()
+    """Own block types that may be run: see `wfc_runtime.execute.own_blocks`."""
     pattern_root: Path | None = None
     """The folder that relative patterns are relative to, if it is not `root`."""
     protected: Protected = field(default_factory=Protected)
@@ -358,7 +360,9 @@ class Grant:
 
     @property
     def anything(self) -> bool:
-        return self.commands is None or bool(self.commands or self.read or self.write or self.http)
+        return self.commands is None or bool(
+            self.commands or self.read or self.write or self.http or self.blocks
+        )
 
     @property
     def roots(self) -> tuple[Path, ...]:

@@ -40,6 +40,7 @@ class Allowed:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     http: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
     """Folders of workflow sources, which file actions never write to."""
     env: tuple[str, ...] = ()
@@ -165,6 +166,7 @@ class ServerContext:
             allowed.read,
             allowed.write,
             http=allowed.http,
+            blocks=allowed.blocks,
             protected=protected_paths(
                 allowed.root,
                 allowed.more_roots,

@@ -53,7 +53,11 @@ def file_grant(
     roots = (root, *more_roots)
     check_patterns("--allow-read", manner.allow_read, root, roots)
     check_patterns("--allow-write", manner.allow_write, root, roots)
-    grant = replace(grant.extended((one.resolve() for one in roots), env), http=manner.allow_http)
+    grant = replace(
+        grant.extended((one.resolve() for one in roots), env),
+        http=manner.allow_http,
+        blocks=manner.allow_block,
+    )
     if manner.allow_exec:
         return grant
     return replace(grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root)

@@ -97,6 +97,33 @@ def http_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def block_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --allow-block to a command."""
+    return click.option(
+        "--allow-block",
+        multiple=True,
+        metavar="NAME",
+        callback=_block_types,
+        help="Run blocks of this type, of an installed distribution, without asking. May be repeated.",
+    )(command)
+
+
+def _block_types(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    check_block_types("--allow-block", given)
+    return given
+
+
+def check_block_types(where: str, given: tuple[str, ...]) -> None:
+    if not given:
+        return
+    from wfc_runtime.execute.own_blocks import NoBlockError, check_installed
+
+    try:
+        check_installed(given)
+    except NoBlockError as error:
+        raise click.UsageError(f"{where}: {error}") from None
+
+
 def hosts(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     """Reject a text that could never match a host."""
     check_hosts("--allow-http", given)
@@ -117,8 +144,7 @@ def check_hosts(where: str, given: Iterable[str]) -> None:
 def refuse_on_temporal() -> click.UsageError:
     """The error for a grant where no process executes steps."""
     return click.UsageError(
-        "on Temporal the agent executes every step: --allow-exec, --allow-read, --allow-write and --allow-http need "
-        "--engine sqlite"
+        "on Temporal the agent executes every step: --allow-exec and the other grants need --engine sqlite"
     )
 
 
@@ -150,6 +176,7 @@ class Manner:
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
     allow_http: tuple[str, ...] = ()
+    allow_block: tuple[str, ...] = ()
     agent: str | None = None
     """The agent that does the actions; "" is the project's default."""
     answer: tuple[str, ...] = ()
@@ -169,15 +196,17 @@ class Manner:
                     raise click.UsageError(f"{option} goes with --agent")
         if self.events == "-" and self.as_json:
             raise click.UsageError("only one of --json and --events - can use standard output")
-        if self.exec_env and not (self.allow_exec or self.allow_http):
-            raise click.UsageError("--exec-env requires --allow-exec or --allow-http")
+        if self.exec_env and not (self.allow_exec or self.allow_http or self.allow_block):
+            raise click.UsageError("--exec-env requires --allow-exec, --allow-http or --allow-block")
         if self.exec_root and not (self.allow_exec or self.allow_read or self.allow_write):
             raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
 
     @property
     def executes(self) -> bool:
         """Whether some steps are executed without confirmation."""
-        return self.allow_exec or bool(self.allow_read or self.allow_write or self.allow_http)
+        return self.allow_exec or bool(
+            self.allow_read or self.allow_write or self.allow_http or self.allow_block
+        )
 
 
 def names_of_variables(
@@ -217,6 +246,7 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
             callback=names_of_variables,
             help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
         ),
+        block_option,
         http_option,
         file_options,
         click.option(

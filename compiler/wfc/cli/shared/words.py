@@ -46,6 +46,8 @@ _SETTINGS = {
     "generated": "The folder of the compiled modules; by default `generated`.",
     "ignore": "Codes of checks to leave out, such as `WF103`. Errors that keep a workflow from being compiled stay.",
     "exclude": "Files and folders to leave out, as patterns relative to the project.",
+    "plugins": "The block types of installed distributions that workflows may use: names, no paths or modules. See "
+    "own-blocks.md.",
     "tools": "The tools that your agents have; then the call of another one is WF107.",
     "elicit": "Whether `wfc serve` asks the person itself, with a form of the client's; by default false.",
     "hooks": "Whether `wfc hook` answers the hooks of Claude Code; by default true.",
@@ -62,6 +64,7 @@ _SETTINGS = {
     "exec.read": "Patterns of files that the server may read. On the command line: `--allow-read`.",
     "exec.write": "Patterns of files that the server may write. On the command line: `--allow-write`.",
     "exec.http": "Hosts that the server may make requests to. On the command line: `--allow-http`.",
+    "exec.blocks": "Own block types that the server may run. On the command line: `--allow-block`.",
     "exec.roots": "Folders beside the project's that commands and file steps may use. On the command line: "
     "`--exec-root`.",
     "exec.env": "Names of environment variables that commands see beside the usual ones. On the command line: "
@@ -80,6 +83,7 @@ _OPTIONS = {
     "allow-read": "exec.read",
     "allow-write": "exec.write",
     "allow-http": "exec.http",
+    "allow-block": "exec.blocks",
     "exec-root": "exec.roots",
     "exec-env": "exec.env",
 }

@@ -376,6 +376,8 @@ class Kind:
     """Inputs that make up the instructions for an agent, in order."""
     schema: Callable[[Node | None], dict[str, Any]] | None = None
     """The JSON Schema of an agent's result, made from the inputs."""
+    own: tuple[str, str] | None = None
+    """The name and description of a type that an installed distribution has."""
     can_fail: bool = False
     """Whether it can fail without crashing, as a command does."""
     can_crash: bool = True

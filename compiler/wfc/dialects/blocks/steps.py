@@ -396,6 +396,9 @@ class Steps:
         for name, default in kind.defaults.items():
             if not any(entry.key.text == name for entry in given):
                 yield Entry(made(name, at), made(default, at))
+        if kind.own is not None:
+            yield from self._own(kind, given, texts, at)
+            return
         for entry in given:
             name = kind.renamed.get(entry.key.text, entry.key.text)
             is_time = entry.key.text == "timeout_ms"
@@ -424,6 +427,19 @@ class Steps:
             )
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
+
+    def _own(self, kind: Kind, given: list[Entry], texts: Texts, at: Span) -> Iterator[Entry]:
+        """The fields of a step that runs an own block type."""
+        assert kind.own is not None
+        assert kind.schema is not None
+        name, about = kind.own
+        inputs = [
+            Entry(one.key, _given(one, kind, texts)) for one in given if one.key.text in kind.inputs.FIELDS
+        ]
+        yield Entry(made("block", at), made(name, at))
+        yield Entry(made("inputs", at), Mapping(at, inputs))
+        yield Entry(made("about", at), made(about.partition("\n\n")[0], at))
+        yield Entry(made("result_schema", at), _tree(kind.schema(None), at))
 
     def _told(self, node: BlockNode, kind: Kind, texts: Texts) -> Scalar:
         """The instructions for an agent: the prompt, and the other inputs that it should know."""

@@ -25,6 +25,7 @@ from wfc.language.steps.read_files import ReadFiles
 from wfc.language.steps.read_json_state import ReadJsonState
 from wfc.language.steps.render_template import RenderTemplate
 from wfc.language.steps.return_ import Return
+from wfc.language.steps.run_block import RunBlock
 from wfc.language.steps.say import Say
 from wfc.language.steps.set_state import SetState
 from wfc.language.steps.shell import Shell
@@ -62,6 +63,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         ReadFiles,
         HttpCall,
         Sql,
+        RunBlock,
         RenderTemplate,
         ReadJsonState,
         WriteJsonState,
