@@ -239,4 +239,4 @@ def test_the_worked_block_type_checks_and_runs(texts: list[str], tmp_path: Path)
     grants = ["--allow-exec", "--allow-block", "Slug", "--exec-env", "PYTHONPATH", "--json"]
     done = wfc("run", "workflows/publish.yaml", *grants, cwd=project, env=env)
     assert json.loads(done.out)["result"] == {"slug": "hello-world", "words": 2}, done.out + done.err
-    assert (project / "pages" / "hello-world.md").read_text(encoding="utf-8") == "# Hello, World!\n"
+    assert (project / "page.txt").read_text(encoding="utf-8") == "hello-world: Hello, World!\n"

@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.docs.fences import fences
 from wfc_runtime.version import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -131,3 +132,37 @@ def test_the_wheel_is_typed_for_its_users(installed: Path, project: Path) -> Non
     checker = [sys.executable, "-m", "mypy", "--python-executable", str(installed / "python"), "use.py"]
     done = subprocess.run(checker, cwd=project, env=ENV, capture_output=True, text=True, check=False)
     assert 'Argument "service_name" to "Inputs" has incompatible type "int"; expected "str"' in done.stdout
+
+
+def test_a_block_type_from_a_wheel_works_in_a_clean_environment(installed: Path, tmp_path: Path) -> None:
+    """The worked example of docs/own-blocks.md, built and installed as a user would."""
+    settings, module, project_settings, workflow = (
+        fence.text for fence in fences(ROOT / "docs" / "own-blocks.md")
+    )
+    source, project = tmp_path / "source", tmp_path / "project"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(settings, encoding="utf-8")
+    (source / "slug_blocks.py").write_text(module, encoding="utf-8")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, source, cwd=tmp_path)
+    [wheel] = tmp_path.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", installed / "python"]
+    run(*pip, "install", "--quiet", "--no-compile", "--no-deps", wheel, cwd=tmp_path)
+    try:
+        (project / "workflows").mkdir(parents=True)
+        (project / "pyproject.toml").write_text(project_settings, encoding="utf-8")
+        (project / "workflows" / "publish.yaml").write_text(workflow, encoding="utf-8")
+        assert "all clean" in run(installed / "wfc", "check", cwd=project)
+        run(installed / "wfc", "compile", cwd=project)
+        said = run(
+            installed / "wfc",
+            "run",
+            "publish",
+            "--allow-exec",
+            "--allow-block",
+            "Slug",
+            "--json",
+            cwd=project,
+        )
+        assert json.loads(said)["result"] == {"slug": "hello-world", "words": 2}
+    finally:
+        run(*pip, "uninstall", "--quiet", "--yes", "slug-blocks", cwd=tmp_path)

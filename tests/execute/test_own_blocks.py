@@ -1,4 +1,4 @@
-"""Own block types: found by the name of an entry point only, run by grant only, in a process that ends with the step."""
+"""Own block types: found by the name of an entry point, run by grant, in a process that ends with the step."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.findings import Edit, Fix
+from wfc.findings import Edit, Fix, Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 from wfc.language.steps.prompt import PROMPT_KINDS
@@ -83,6 +83,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 step.block.span,
                 f"the block type `{excerpt(step.block.text)}` is not among the `plugins` of [tool.wfc]",
                 help="install the distribution that has it, and list its name there",
+                severity=Severity.INFO,
                 step=step.name,
             )
 
