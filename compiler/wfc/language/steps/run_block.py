@@ -16,7 +16,7 @@ class RunBlock(Served):
     - id: slug
       type: run_block
       block: Slug
-      inputs: {text: "{{ inputs.title }}"}
+      inputs: {text: "{{ inputs.service }}"}
       output_to: slug
     ```
     """
