@@ -272,6 +272,8 @@ class Project:
     """Runs in progress in the store of the project, read only when a rule needs them."""
     offered: Callable[[str], bool] = lambda name: False
     """Whether a workflow without a file can be called: a server has compiled workflows."""
+    has_every_folder: bool = False
+    """Whether the folders with workflows of all projects are known: their variable is set."""
     overrides: Callable[[str], bool] = lambda path: False
     """Whether a file is in a folder shared by all projects. There a name may occur again; the first file wins."""
     companions: Callable[[], ReadOnly[str, str]] = dict

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import Pattern
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from wfc.findings import Fix, Note, Severity
 from wfc.ir import Vertex
@@ -32,11 +32,24 @@ class OldSpelling:
     """The current spelling of the renamed one."""
 
 
+class InCommand(Protocol):
+    """A finding, and the quotes around an untrusted value in a command; None if it is not about one."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def step(self) -> str | None: ...
+    @property
+    def quotes(self) -> str | None: ...
+
+
 class Language:
     """The words and rules of one language. These are the core's; a dialect overrides those that differ."""
 
     step = "step"
     """The word for one unit of work."""
+    calls_elsewhere = False
+    """Whether a called workflow may be in a folder that only the server knows."""
     on_failure = ""
     """The advice of a server after a step has failed a run; empty where the core's advice fits."""
     roots: Mapping[str, str] = MappingProxyType(
@@ -56,6 +69,10 @@ class Language:
     def advice(self, code: str, help: str) -> str:
         """The help of a finding. The rule's own may rely on means that this language does not have."""
         return help
+
+    def fix_in_command(self, found: InCommand) -> Fix | None:
+        """A fix for an untrusted value in a command, by the means of this language."""
+        return None
 
     def name_of(self, *path: object) -> str:
         """A path that begins with `state`, `inputs` or a name such as `item`, as a reference writes it."""

@@ -28,6 +28,8 @@ class Finding:
     """The path of a value to the span, source first."""
     secret: Span | None = None
     """Characters that must be redacted in all output."""
+    quotes: str | None = None
+    """Of an untrusted value in a command: the quotes around it, or "" if there are none."""
 
 
 Check = Callable[[SourceFile], Iterator[Finding]]
@@ -92,7 +94,8 @@ class Rule:
         for found in self.check(file):
             if (found.span.start, found.span.end) not in reported:
                 # A fix for the core AST edits the text of a template, which a translated file does not have.
-                fix = None if file.is_translated and not self.is_of_form else found.fix
+                is_other = file.is_translated and not self.is_of_form
+                fix = file.language.fix_in_command(found) if is_other else found.fix
                 yield replace(found, help=file.language.advice(self.code, found.help), fix=fix)
         for one in reports:
             yield Finding(one.span, one.message, one.help, one.notes, one.fix, one.severity, one.step)

@@ -53,6 +53,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 help=_help(file.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
+                quotes=hole.spot.quote,
                 severity=hole.severity,
                 step=hole.step.name,
             )

@@ -47,6 +47,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 help=_help(file.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
+                quotes=None if _is_command(hole) or hole.spot.unsure else "",
                 severity=hole.severity,
                 step=hole.step.name,
             )

@@ -59,7 +59,9 @@ _ALWAYS_WELL = pattern(
 _LAST_OF_PIPE = re.compile(r"(?<!\|)\|\s*(\w[\w./-]*)[^|&;\n]*\Z")
 _HOLE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 """Replaces each hole, because the `|` of a filter is not a pipe."""
-_CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|&;\n`$]*\Z")
+_CANNOT_FAIL = re.compile(
+    r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b(?:[^|&;\n`$]|\$\w|\$\{\w+\})*\Z"
+)
 
 
 @rule("WF406", "unchecked-exit-code", Severity.WARNING)

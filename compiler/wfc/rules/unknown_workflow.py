@@ -2,7 +2,8 @@
 
 A call refers to another workflow by the `name` in its file, not by the file name. The name is literal; it can't be a
 template. The project consists of the checked files, the other files in their folders, the workflows folder, and the
-folders in `WORKFLOWS_TEMPLATE_PATHS`. A test file names its workflow by file, with `workflow:`, or is named after it.
+folders in `WORKFLOWS_TEMPLATE_PATHS`. In a file of blocks an unknown name is a warning unless that variable is set:
+then every folder is known. A test file names its workflow by file, with `workflow:`, or is named after it.
 
 Bad:
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.caching import cached_per_file
+from wfc.findings import Severity
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
@@ -43,12 +45,15 @@ def check(file: SourceFile) -> Iterator[Finding]:
         # WF506 reports computed names.
         if word and not is_template(word.text) and not _is_known(word.text, file.project):
             names = _others(file)
+            # Files of some languages are written for a server that adds folders of its own.
+            is_sure = file.project.has_every_folder or not file.language.calls_elsewhere
             near = names.to(word.text)
             yield Finding(
                 word.span,
                 f"unknown workflow `{word.text}`",
                 help=names.hint(word.text) or "the project has no other workflow",
                 fix=rename(word.node, near, f"call {near}") if near else None,
+                severity=Severity.ERROR if is_sure else Severity.WARNING,
                 step=step.name,
             )
 

@@ -85,7 +85,15 @@ def new_project(
         known = snapshot.texts.get((source, name)) if snapshot is not None else None
         return known or read_beside(source, name, config)
 
-    return Project(config, others, runs=runs, overrides=is_template, processes=_processors(), texts=texts)
+    return Project(
+        config,
+        others,
+        runs=runs,
+        has_every_folder=bool(template_folders()),
+        overrides=is_template,
+        processes=_processors(),
+        texts=texts,
+    )
 
 
 def _processors() -> int:

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wfc.caching import pattern
-from wfc.dialects.blocks.notation import Notation
-from wfc.findings import Severity
-from wfc.language.dialect import Language
+from wfc.dialects.blocks.environment import by_environment
+from wfc.dialects.blocks.file import BlocksFile
+from wfc.dialects.blocks.notation import DOLLAR, Notation
+from wfc.findings import Fix, Severity
+from wfc.language.dialect import InCommand, Language
 
-_MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
+_MILD = frozenset({"WF002", "WF011", "WF501", "WF502", "WF509"})
 """Errors of the core that are warnings here. The last of two equal keys counts (WF002), defaults are used as they are
-(WF011), a called workflow may be in a folder that only the server knows (WF111), and the language cannot quote or
-restrict a value (WF501, WF502, WF509)."""
+(WF011), and the language cannot quote or restrict a value (WF501, WF502, WF509)."""
 
 _SILENT = frozenset({"WF211", "WF304", "WF305", "WF306", "WF412", "WF602"})
 """Rules that do not apply: a read of a block that may not have run has a default (WF211, WF304, WF305), and every
@@ -41,8 +42,13 @@ _KEYS = {"with": "inputs", "when": "condition"}
 _REFERENCE = pattern(r"(?:\$\{|(?<!\$)\{\{-?)\s*(?:inputs|blocks|metadata|secrets|each|tmp)\b")
 
 
+_WRITTEN = {"": '"${%s}"', '"': "${%s}", "'": "'\"${%s}\"'"}
+"""How a command writes a variable of its environment, by the quotes around it."""
+
+
 class BlocksLanguage(Language):
     step = "block"
+    calls_elsewhere = True
     roots = MappingProxyType(
         {
             "inputs": "what the run was started with",
@@ -52,10 +58,11 @@ class BlocksLanguage(Language):
     )
     on_failure = "A block that crashes fails the run; `retry` on it says how often it is tried."
 
-    def __init__(self, blocks: Mapping[str, str], notation: Notation) -> None:
+    def __init__(self, blocks: Mapping[str, str], notation: Notation, file: BlocksFile) -> None:
         """`blocks` has the id of each block by the state field that keeps its result."""
         self._blocks = blocks
         self._notation = notation
+        self._file = file
 
     def severity(self, code: str, default: Severity) -> Severity | None:
         if code in _SILENT:
@@ -65,6 +72,11 @@ class BlocksLanguage(Language):
     def advice(self, code: str, help: str) -> str:
         # A finding that explains itself has no help in any language.
         return _ADVICE.get(code, help) if help else ""
+
+    def fix_in_command(self, found: InCommand) -> Fix | None:
+        if self._notation is not DOLLAR or found.quotes not in _WRITTEN:
+            return None
+        return by_environment(self._file, found.step or "", found.span, _WRITTEN[found.quotes])
 
     def is_template(self, text: str) -> bool:
         return bool(_REFERENCE.search(text))

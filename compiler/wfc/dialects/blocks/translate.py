@@ -447,7 +447,9 @@ def parse_blocks(root: Mapping) -> Parsed:
     check_files(workflow, translation, reports)
     return Parsed(
         workflow,
-        BlocksLanguage({node.field: node.name for node in translation.graph.all}, translation.world.notation),
+        BlocksLanguage(
+            {node.field: node.name for node in translation.graph.all}, translation.world.notation, file
+        ),
         surface=file,
         reports=tuple(reports.all),
         booleans=understood(file.node),
