@@ -26,6 +26,7 @@ from wfc.testfiles import is_test_file, tested_names
 from wfc.testfiles.cases import TestFile, read_tests
 from wfc.testfiles.reader import Reader
 from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, read_source
+from wfc_runtime.contract import is_named
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 from wfc_runtime.line_map import SUFFIX, read_line_map
 
@@ -319,12 +320,18 @@ class Project:
         place = os.path.realpath(folder)
         return [os.path.basename(path) for path in self._by_path if os.path.dirname(path) == place]
 
+    def matching(self, patterns: Iterable[str]) -> list[str]:
+        """The names of workflows that a computed name may be."""
+        listed = tuple(patterns)
+        return [name for name in self.names() if any(is_named(name, one) for one in listed)] if listed else []
+
     def with_called(self, file: SourceFile) -> list[SourceFile]:
         """A workflow, and those that it calls, directly or not."""
         found = [file]
         for one in found:
             children = [child for step in one.steps if (child := step.child()) and not child.is_task]
             called = [self.named(child.name.text)[:1] for child in children if child.name]
+            called += [self.named(name)[:1] for child in children for name in self.matching(child.among)]
             found += dict.fromkeys(callee for some in called for callee in some if callee not in found)
         return found
 

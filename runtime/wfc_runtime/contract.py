@@ -4,6 +4,7 @@ Results are plain JSON, so they are TypedDicts: an expression reads exactly what
 postponed in this module, because TypedDict has to see which keys are NotRequired.
 """
 
+from fnmatch import fnmatchcase
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -18,6 +19,7 @@ __all__ = [
     "DelegateResult",
     "EditFileResult",
     "FailedChild",
+    "HttpCallResult",
     "InfoAnswer",
     "IsolatedResult",
     "Json",
@@ -30,11 +32,13 @@ __all__ = [
     "RenderTemplateResult",
     "Report",
     "ShellResult",
+    "SqlResult",
     "TextAnswer",
     "TypedDict",
     "WaitResult",
     "Worktree",
     "WriteJsonStateResult",
+    "is_named",
 ]
 
 Json = Any
@@ -322,3 +326,8 @@ class FailedChild(TypedDict):
     """The entry of a failed child in the result list of a foreach."""
 
     error: Json
+
+
+def is_named(name: str, pattern: str) -> bool:
+    """Whether a name is one that a pattern stands for: `*` matches any characters."""
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.blocks.support import INPUTS, result, run, workflow
 from tests.execute.conftest import is_alive
-from tests.support import wait_until
+from tests.support import check, wait_until
+from wfc.findings import Severity
 from wfc_runtime.store import Store
 
 ADDER = workflow(
@@ -301,3 +302,55 @@ def test_workflows_hand_each_other_files_as_large_as_blocks_may_read(tmp_path: P
         name="reader",
     )
     assert result(tmp_path, top, middle, reader, writer) == {"bytes": 3_000_000}
+
+
+# Computed names.
+
+
+def named(name: str, says: str) -> str:
+    return workflow(
+        f"  - {{id: say, type: Shell, inputs: {{command: echo {says}}}}}",
+        "  said: ${blocks.say.stdout}",
+        name=name,
+    )
+
+
+def chooser(name: str) -> str:
+    return workflow(
+        f"  - {{id: one, type: Workflow, inputs: {{workflow: {name}}}}}",
+        "  said: ${blocks.one.said}" if "$" in name else '  said: "{{blocks.one.said}}"',
+        "inputs:\n  kind: {type: str, default: python}",
+    )
+
+
+BOTH = (named("python-tests", "snake"), named("node-tests", "nodes"))
+
+
+def test_a_workflow_is_called_by_a_name_that_a_run_computes(tmp_path: Path) -> None:
+    for number, name in enumerate(('"${inputs.kind}-tests"', '"{{inputs.kind | lower}}-tests"')):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert result(folder, chooser(name), *BOTH) == {"said": "snake\n"}
+    choice = """"{{'python-tests' if inputs.kind == 'x' else 'node-tests'}}\""""
+    assert result(tmp_path, chooser(choice), *BOTH) == {"said": "nodes\n"}
+
+
+def test_a_computed_name_that_the_file_does_not_allow_is_not_called(tmp_path: Path) -> None:
+    secret = named("deploy-production", "never")
+    parent = chooser('"${inputs.kind}-tests"')
+    for number, (kind, code) in enumerate((("deploy-production", "child_failed"), ("rust", "child_failed"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        reply = run(folder, parent, *BOTH, secret, inputs={"kind": kind})
+        assert (reply["status"], reply["error"]["code"]) == ("failed", code)
+        assert "never" not in str(reply)
+
+
+def test_a_name_that_may_be_anything_is_an_error_and_one_that_nothing_has_is_reported() -> None:
+    anything = check(chooser('"${inputs.kind}"'), *BOTH)
+    assert [one.code for one in anything if one.severity is Severity.ERROR] == ["WF506"]
+    nothing = check(chooser('"${inputs.kind}-lint"'), *BOTH)
+    assert ("WF111", Severity.WARNING) in [(one.code, one.severity) for one in nothing]
+    assert [
+        one for one in check(chooser('"${inputs.kind}-tests"'), *BOTH) if one.code in ("WF111", "WF506")
+    ] == []

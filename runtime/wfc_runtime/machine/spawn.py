@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import Json, is_named
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.change import Resolved
 from wfc_runtime.machine.effects import Action, Effect, moment
@@ -37,6 +37,9 @@ class Spawn(Effect):
 
     task: str | None = None
     workflow: str | None = None
+    """The name of the called workflow, or an expression for it if `among` says what it may be."""
+    among: Sequence[str] = ()
+    """The names that a computed name may be; `*` in them stands for any characters."""
     items: Json = None
     inputs: Mapping[str, Json] | None = None
     """Expressions for the child's inputs. None: the item itself supplies them."""
@@ -91,8 +94,10 @@ class Spawn(Effect):
         elif self.is_call:
             inputs = run.evaluate(dict(self.inputs or {}), self.reads)
             pending = Pending(state, inputs=[inputs], children=[None])
+            if self.among:
+                pending.parameters = {"workflow": self._chosen(run)}
             if self.timeout is not None:
-                pending.parameters = {"timeout": self._seconds(run)}
+                pending.parameters = {**pending.parameters, "timeout": self._seconds(run)}
         else:
             items = self._items(run)
             if not items and self.join == "any":
@@ -111,6 +116,19 @@ class Spawn(Effect):
         visit = run.suspend(pending, 0)
         self._check_size(run, pending)
         self.start_more(run, visit)
+
+    def _chosen(self, run: Run) -> str:
+        """The computed name of the workflow. Only names that the module lists are called."""
+        name = run.evaluate({"workflow": self.workflow}, self.reads)["workflow"]
+        if not isinstance(name, str) or not any(is_named(name, one) for one in self.among):
+            listed = ", ".join(f"`{one}`" for one in self.among)
+            raise StepError(
+                "workflow", f"{describe(name)} is not a workflow that may be called here: {listed}"
+            )
+        return name
+
+    def _workflow(self, pending: Pending) -> str | None:
+        return pending.parameters.get("workflow") or self.workflow
 
     def restart(self, run: Run, pending: Pending) -> None:
         limits = [one for one in (pending.parameters.get("timeout"), self.deadline) if one is not None]
@@ -212,7 +230,7 @@ class Spawn(Effect):
             visit=visit,
             index=index,
             task=self.task,
-            workflow=self.workflow,
+            workflow=self._workflow(pending),
             agent=self.agent,
             inputs=inputs,
             scope={**self._scope(pending, index), **self._given(run)},
@@ -311,7 +329,9 @@ class Spawn(Effect):
             return
         first = failed[0]["message"] if isinstance(failed[0], dict) else failed[0]
         count = (
-            f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
+            f"`{self._workflow(pending)}` failed"
+            if self.is_call
+            else f"{len(failed)} of {len(values)} children failed"
         )
         error = StepError("child_failed", f"{count}: {first}")
         # A recovery step, or a person who looks at the failed run, needs the results of the other children. If the
@@ -376,7 +396,7 @@ class Spawn(Effect):
     def due(self, run: Run, visit: str) -> None:
         """Fail the step because its time is up; its children are cancelled."""
         pending = run.snapshot.pending[visit]
-        timeout, subject = pending.parameters.get("timeout"), f"`{self.workflow or self.task}`"
+        timeout, subject = pending.parameters.get("timeout"), f"`{self._workflow(pending) or self.task}`"
         if timeout is not None and (self.deadline is None or timeout < self.deadline):
             message = f"{subject} did not end within {timeout:g} seconds"
             error = StepError("timeout", message, "Raise the step's timeout, or give it a retry.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jinja2 import nodes
+
 from wfc.dialects.base import Piece, Translated, made, translated
 from wfc.dialects.blocks.checks import check_template, check_unseen
 from wfc.dialects.blocks.conditions import (
@@ -28,7 +30,7 @@ from wfc.dialects.blocks.expressions import (
 from wfc.dialects.blocks.file import VALUE_TYPES, Block
 from wfc.dialects.blocks.graph import BlockNode, field_name
 from wfc.dialects.blocks.kinds import Kind, Mode, is_template_text, scalars_in
-from wfc.dialects.blocks.notation import BRACES
+from wfc.dialects.blocks.notation import BRACES, Hole, Notation
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import Site, UnresolvedError, World
 from wfc.dialects.blocks.texts import GIVEN, Texts, concatenation, hole, literal_text
@@ -400,6 +402,9 @@ class Steps:
             yield from self._own(kind, given, texts, at)
             return
         for entry in given:
+            if kind.step == "call" and entry.key.text == "workflow" and _is_computed(entry, notation):
+                yield from _chosen(entry, texts)
+                continue
             name = kind.renamed.get(entry.key.text, entry.key.text)
             is_time = entry.key.text == "timeout_ms"
             is_nothing = is_time and isinstance(entry.value, Scalar) and entry.value.value is None
@@ -538,6 +543,41 @@ def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
         entry.value,
         entries=[Entry(one.key, texts.node(_as_text(one.value), mode)) for one in entry.value.entries],
     )
+
+
+def _is_computed(entry: Entry, notation: Notation) -> bool:
+    return isinstance(entry.value, Scalar) and bool(notation.holes(entry.value.text))
+
+
+def _chosen(entry: Entry, texts: Texts) -> Iterator[Entry]:
+    """A computed name of a workflow, with the names that it may be: those that have the same text around the values."""
+    assert isinstance(entry.value, Scalar)
+    text, at = entry.value.text, entry.value.span
+    names = _choices(texts.notation.holes(text), text)
+    if not names:
+        pattern, end = "", 0
+        for one in texts.notation.holes(text):
+            pattern += f"{text[end : one.start]}*"
+            end = one.end
+        names = [pattern + text[end:]]
+    yield Entry(replace(entry.key, text="choose", value="choose"), texts.node(entry.value, Mode.TEXT))
+    yield Entry(made("among", at), Sequence(at, [made(one, at) for one in names]))
+
+
+def _choices(holes: list[Hole], text: str) -> list[str]:
+    """The names in a name that is one choice between them: `{{ 'a' if inputs.x else 'b' }}`."""
+    if len(holes) != 1 or (holes[0].start, holes[0].end) != (0, len(text)) or holes[0].template is None:
+        return []
+    pending, found = [holes[0].template.expression], list[str]()
+    while pending:
+        match pending.pop():
+            case nodes.CondExpr(expr1=one, expr2=other):
+                pending += [other, one]
+            case nodes.Const(value=str() as name):
+                found.append(name)
+            case _:
+                return []
+    return list(dict.fromkeys(found))
 
 
 def _in_seconds(node: Node, texts: Texts) -> Node:

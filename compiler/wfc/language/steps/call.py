@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from wfc.caching import cached_property
-from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
+from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, TEXT, WORD, WORDS
 from wfc.language.shape import Field
 from wfc.language.steps.base import Changing, Retried, Waiting
 from wfc.language.steps.protocol import ChartBuilder, Child
@@ -15,7 +15,8 @@ class Call(Changing, Waiting, Retried):
 
     It sees only the inputs that `with` gives it. Calls must not form a cycle, except that a workflow may call itself
     with a `when` and a `max_depth`; other calls nest at most five deep. With a `timeout`, a child that has not ended in
-    time is cancelled with its own children, and the step fails.
+    time is cancelled with its own children, and the step fails. A name that only the run knows is an expression in
+    `choose`; `among` lists what it may be.
 
     ```yaml
     - id: deploy
@@ -33,7 +34,15 @@ class Call(Changing, Waiting, Retried):
     acts = True
     origin = ("another workflow", "the result of {} is untrusted")
 
-    workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
+    ONE_OF = ("workflow", "choose")
+
+    workflow = Field(WORD, "The name of the workflow to run.", example="deploy-service")
+    choose = Field(TEXT, "An expression for its name, in the place of `workflow`; needs `among`.")
+    among = Field(
+        WORDS,
+        "With `choose`: the names that it may be. `*` stands for any characters.",
+        example=["deploy-staging", "deploy-production"],
+    )
     with_ = Field(BINDINGS, "Its inputs.")
     max_depth = Field(
         COUNT,
@@ -66,6 +75,7 @@ class Call(Changing, Waiting, Retried):
             max_depth=self.setting("max_depth") or 0,
             is_lenient=bool(self.setting("only_declared")),
             facts=tuple(self.facts or ()),
+            among=tuple(word.text for word in self.among or ()) if self.choose else (),
         )
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
@@ -73,7 +83,8 @@ class Call(Changing, Waiting, Retried):
 
     def _spawn(self) -> dict[str, Any]:
         return {
-            "workflow": self.workflow.text if self.workflow else None,
+            "workflow": self.workflow.text if self.workflow else self.choose,
+            "among": tuple(word.text for word in self.among or ()) or None,
             "inputs": self.with_ or {},
             "timeout": self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
             "deadline": self.setting("deadline"),

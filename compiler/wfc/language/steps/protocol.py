@@ -57,6 +57,8 @@ class Child:
     """Whether values that the child has no input for are left out instead of refused."""
     facts: tuple[Word, ...] = ()
     """The facts of the called workflow that are added to its result."""
+    among: tuple[str, ...] = ()
+    """The names that a computed name may be; `*` in them stands for any characters."""
 
     @property
     def is_brief(self) -> bool:
