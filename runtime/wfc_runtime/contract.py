@@ -19,6 +19,8 @@ __all__ = [
     "DelegateResult",
     "EditFileResult",
     "FailedChild",
+    "GitChangesResult",
+    "GitSnapshotResult",
     "HttpCallResult",
     "InfoAnswer",
     "IsolatedResult",
@@ -200,6 +202,29 @@ class CreateWorktreeResult(Timed):
     created: bool
 
 
+class GitSnapshotResult(Timed):
+    """The commit, and the content of each file that differs from it. `proved`: a server has looked, not an agent."""
+
+    head: str | None
+    files: dict[str, str | None]
+    total: int
+    proved: bool
+    skipped: NotRequired[str]
+    modules: NotRequired[dict[str, str | None]]
+
+
+class GitChangesResult(Timed):
+    """The files that have changed since a snapshot. `proved`: a server has looked, not an agent."""
+
+    changed: list[str]
+    by_agent: dict[str, list[str]]
+    outside_scope: list[str]
+    total: int
+    outside_total: int
+    proved: bool
+    skipped: NotRequired[str]
+
+
 class InfoAnswer(TypedDict):
     """The user has seen the message."""
 
@@ -317,6 +342,15 @@ DEFAULTS: dict[Any, dict[str, Json]] = {
         "commands_executed": [],
     },
     ReportedDecision: {"reasoning": ""},
+    GitSnapshotResult: {"head": None, "files": {}, "total": 0, "proved": False},
+    GitChangesResult: {
+        "changed": [],
+        "by_agent": {},
+        "outside_scope": [],
+        "total": 0,
+        "outside_total": 0,
+        "proved": False,
+    },
     ReportedIssue: {"requires_human": False},
 }
 """Parts that a result may lack, and the values that it then gets: many tools merge stderr into stdout."""

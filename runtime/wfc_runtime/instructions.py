@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wfc_runtime.git_proof import SNAPSHOT_COMMANDS, changes_commands
+
 PROMPTS = {
     "info": "Show this message to the person.",
     "confirm": "Ask the person; submit their answer, never your own.",
@@ -90,6 +92,10 @@ def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
                 return f"{run} {_OUTPUTS} {_SCRATCH}"
             in_scratch = "SCRATCH" in f"{parameters.get('command')} {parameters.get('working_dir')}"
             return f"{run} {_SCRATCH}" if in_scratch else run
+        case "git_snapshot":
+            return _printed(SNAPSHOT_COMMANDS, "head and status")
+        case "git_changes":
+            return _printed(changes_commands(parameters.get("since")), "diff and status")
         case "prompt":
             options = parameters.get("options")
             if isinstance(options, (list, tuple)) and any(isinstance(one, dict) for one in options):
@@ -118,6 +124,13 @@ def _delegation(agent: Any, kind: Any) -> str:
             f"{GENERAL} one."
         )
     return "Do this yourself and submit the result."
+
+
+def _printed(commands: tuple[str, str], names: str) -> str:
+    return (
+        f"Run `{commands[0]}` and `{commands[1]}` and submit what they print, unchanged, as {names}. If there is no "
+        'git, submit {"skipped": "<why>"}.'
+    )
 
 
 def _surroundings(parameters: Mapping[str, Any]) -> str:

@@ -64,9 +64,12 @@ MORE: dict[str, Step] = {
         "line_start": 1,
         "line_end": 9,
     },
+    "check_files": {"folder": "docs"},
+    "git_snapshot": {"otherwise": "skip"},
+    "git_changes": {"otherwise": "skip", "scopes": {"writer": ["docs/", "!docs/old"], "tester": None}},
 }
 """What may be said of each, beside what it needs."""
-UNMODELLED = ("edit_file", "read_files")
+UNMODELLED = ("edit_file", "read_files", "check_files", "git_snapshot", "git_changes")
 SERVED = tuple(kind for kind in MORE if kind not in UNMODELLED)
 """What a server may do itself; where it may not, the agent does it."""
 
@@ -95,7 +98,7 @@ class Actions:
     def _served(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         # No two branches may write the same file.
         path, chosen = f"file-{step['id']}", text(self.choose, sight)
-        says_nothing = step["type"].startswith(("read_", "create_worktree"))
+        says_nothing = step["type"].startswith(("read_", "create_worktree", "check_", "git_"))
         made = chosen.text if says_nothing else self._use(chosen, reads)
         fields: Step = {
             "create_file": {"path": path, "content": made, "overwrite": self.choose.chance()},
@@ -109,6 +112,11 @@ class Actions:
                 "path": path,
                 "operations": [{"type": "replace_text", "old_text": "a", "new_text": made}],
             },
+        }
+        fields |= {
+            "check_files": {"paths": [path, "docs/*.md"]},
+            "git_snapshot": {},
+            "git_changes": {"since": {"head": None, "files": {}, "proved": False}},
         }
         kind = step["type"]
         if kind == "read_files":
@@ -128,6 +136,7 @@ class Actions:
         if self.whole and self.choose.chance(5):
             wishes: tuple[Step, ...] = (
                 {"model": "fast"},
+                {"subagent_type": "general-purpose"},
                 {"tools": ["read"]},
                 {"budget": {"steps": 100_000}},
             )
@@ -153,6 +162,9 @@ class Actions:
         step["agent"] = self.choose.pick(("@reviewer", "@code-reviewer", None))
         self._timeout(step)
         self._wishes(step)
+        if self.whole and self.choose.chance(5):
+            step |= {"result": "report", "evidence": ["It works."]}
+            return ((".summary", TEXT), (".status", TEXT))
         return self._schema(step, DELEGATED)
 
     def _schema(self, step: Step, without: Kinds) -> Kinds:

@@ -97,12 +97,13 @@ class Writer(Actions):
         kinds += ["break", "continue"] if self.loops else []
         kinds += ["goto"] if any(self.lists) else []
         kinds += ["return"] if self.returns and len(self.lists) > 1 else []
+        kinds += ["fail"] if self.whole else []
         served = (*SERVED, *UNMODELLED, *UNMODELLED) if self.whole else SERVED
         kind = self.choose.pick(served) if self.choose.chance(self.served) else self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
         may_be_skipped = kind != "return" and self._when(
-            step, sight, reads, always=kind in ("break", "continue", "goto")
+            step, sight, reads, always=kind in ("break", "continue", "goto", "fail")
         )
         inner = sight.inside() if may_be_skipped else sight
         write = self._served if kind in served else getattr(self, f"_{kind}")
@@ -255,6 +256,12 @@ class Writer(Actions):
             "list": self._use(list_of_texts(self.choose, sight), reads),
         }
         self._failure(step, "return")
+
+    def _fail(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step |= {
+            "code": self.choose.pick(("rejected", "too_late")),
+            "message": self._use(text(self.choose, sight), reads),
+        }
 
     def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step["max_iterations"] = self.choose.number(1, 3)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.support import Box
+from tests.runtime.support import OK, Box
 from tests.support import load
 from tests.unit.explore.support import explored
 from tests.unit.expr.support import ev
@@ -160,3 +160,28 @@ def test_shortcomings_name_the_problems_and_whom_to_ask_again(
 def test_shortcomings_refuse_what_they_do_not_know(call: str) -> None:
     with pytest.raises(ExpressionError):
         ev(f"{{{{ {call} }}}}")
+
+
+PROOF = """
+name: w
+version: 1.0.0
+steps:
+  - {id: before, type: git_snapshot, otherwise: skip, output_to: before}
+  - {id: write, type: shell, command: make docs}
+  - id: changes
+    type: git_changes
+    needs_state: [before]
+    since: "{{ state.before }}"
+    otherwise: skip
+    output_to: changes
+  - {id: done, type: return, needs_state: [changes], value: "{{ state.changes }}"}
+"""
+
+
+def test_on_temporal_git_steps_are_skipped_where_the_workflow_says_so(temporal_box: Box) -> None:
+    service = temporal_box.compile(PROOF).service
+    started = service.start("w")
+    assert started["action"]["step_id"] == "write"
+    ended = service.submit(started["workflow_id"], "write", OK)
+    assert (ended["status"], ended["result"]["proved"]) == ("completed", False)
+    assert ended["result"]["skipped"].startswith("the server may not run `git status`")

@@ -30,6 +30,7 @@ steps:
   - {id: first-look, type: shell, command: ./health, output_to: health}
   - {id: first-plan, type: delegate, instructions: "Make a plan.", output_to: plan}
   - {id: first-summary, type: mcp_call, tool: notes.read, output_to: summary}
+  - {id: first-before, type: git_snapshot, output_to: before}
   - {id: improve, type: delegate, instructions: "Improve it."}
 """
 IN_A_LOOP = """\

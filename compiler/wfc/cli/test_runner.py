@@ -137,6 +137,10 @@ class _Rehearsal(Worker):
         self._clock = clock
 
     def answer(self, asked: Asked) -> Any:
+        skips = asked.parameters.get("otherwise") == "skip"
+        if skips and not self.answers.knows(asked.scope, asked.step_id):
+            # A server without a grant does the same, and asks nobody.
+            return {"skipped": "a test executes nothing"}
         self.asked.append(asked)
         if len(self.asked) > _MOST_ACTIONS:
             raise self._failed(f"the run asks for more than {_MOST_ACTIONS:,} results")

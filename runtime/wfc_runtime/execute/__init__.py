@@ -24,6 +24,7 @@ from wfc_runtime.execute.files import (
     RENDER_TEMPLATE,
     WRITE_JSON_STATE,
 )
+from wfc_runtime.execute.git import GIT_CHANGES, GIT_SNAPSHOT
 from wfc_runtime.execute.http_call import HTTP_CALL
 from wfc_runtime.execute.own_blocks import RUN_BLOCK
 from wfc_runtime.execute.permissions import Grant
@@ -62,6 +63,8 @@ EXECUTORS: dict[str, Executor] = {
         WRITE_JSON_STATE,
         MERGE_JSON_STATE,
         CREATE_WORKTREE,
+        GIT_SNAPSHOT,
+        GIT_CHANGES,
         HTTP_CALL,
         SQL,
         RUN_BLOCK,

@@ -17,11 +17,14 @@ from wfc_runtime.contract import (
     HUMAN_KINDS,
     UNNAMED_ERROR,
     CommandResult,
+    GitChangesResult,
+    GitSnapshotResult,
     Json,
     Report,
     ShellResult,
 )
 from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.git_proof import read_changes, read_snapshot
 from wfc_runtime.instructions import REPORTED, instruction_for
 from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.output import OutputFormat, with_value
@@ -403,15 +406,15 @@ class Ask(Effect):
                 pending.state, StepError("timeout", f"the {self.runner} reported that the step timed out")
             )
         else:
-            self._accept(run, visit, result)
+            self._accept(run, visit, result, is_served)
 
-    def _accept(self, run: Run, visit: str, result: Json) -> None:
+    def _accept(self, run: Run, visit: str, result: Json, is_served: bool) -> None:
         pending = run.snapshot.pending[visit]
         # Messages quote the value that does not fit, unless the result is a secret.
         quoted = self.writes not in run.structure.secrets
         try:
             schema = self._accepted_schema(run, pending)
-            result, unreadable = self.read(pending, result)
+            result, unreadable = self.read(pending, result, is_served)
             problems = unreadable or results.problems(result, schema, quoted)
         except results.UnusableSchemaError as error:
             # The schema can't be used, so no further attempt could succeed.
@@ -462,8 +465,12 @@ class Ask(Effect):
                 retry=False,
             )
 
-    def read(self, pending: Pending, result: Json) -> tuple[Json, list[str]]:
+    def read(self, pending: Pending, result: Json, is_served: bool = False) -> tuple[Json, list[str]]:
         """A submitted result in the form of its type, and why it can't be read."""
+        if self.result is GitSnapshotResult:
+            return read_snapshot(result, is_served), []
+        if self.result is GitChangesResult:
+            return read_changes(result, pending.parameters, is_served), []
         if self.result is not Report:
             return result, []
         report, unreadable = results.read(result, self.schema(pending))

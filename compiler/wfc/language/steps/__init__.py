@@ -14,6 +14,8 @@ from wfc.language.steps.each import Each
 from wfc.language.steps.edit_file import EditFile
 from wfc.language.steps.fail import Fail
 from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.git_changes import GitChanges
+from wfc.language.steps.git_snapshot import GitSnapshot
 from wfc.language.steps.goto import Goto
 from wfc.language.steps.http_call import HttpCall
 from wfc.language.steps.mcp_call import McpCall
@@ -69,5 +71,7 @@ STEP_TYPES: dict[str, type[Step]] = {
         WriteJsonState,
         MergeJsonState,
         CreateWorktree,
+        GitSnapshot,
+        GitChanges,
     )
 }
