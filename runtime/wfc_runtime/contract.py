@@ -22,6 +22,8 @@ __all__ = [
     "GitChangesResult",
     "GitSnapshotResult",
     "HttpCallResult",
+    "GitChangesResult",
+    "GitSnapshotResult",
     "InfoAnswer",
     "IsolatedResult",
     "Json",
