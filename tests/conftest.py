@@ -47,6 +47,7 @@ SLOW = (
     "tests/javascript/test_attacks.py::test_exhaustion",
     "tests/javascript/test_attacks.py::test_other_threads",
     "tests/robustness/",
+    "tests/phases/test_proof.py",
     "tests/phases/test_server.py",
     "tests/execute/test_own_blocks.py::test_settings",
     "tests/server/test_durability",

@@ -38,13 +38,16 @@ _MADE_UP = ("hopeful", "clumsy-1", "clumsy-2")
 
 
 def _mission(
-    name: str, agents: str, checkpoints: str, files: str, *criteria: str
+    name: str, agents: str, checkpoints: str, files: str, *criteria: str, proved: str = ""
 ) -> dict[tuple[str, str], list[Any]]:
     """Answers with which a mission completes: every agent reports success, and the person approves."""
     report = {"status": "success", "summary": "Done.", "evidence": dict.fromkeys(criteria, "seen")}
     answers: dict[str, Any] = dict.fromkeys(agents.split(), report)
     answers |= {f"{phase}-checkpoint": {"selected": "approve"} for phase in checkpoints.split()}
     answers |= {f"{phase}-outputs": {"found": ["x"], "missing": []} for phase in files.split()}
+    nothing = {"changed": [], "by_agent": {}, "outside_scope": [], "total": 0, "outside_total": 0}
+    answers |= {f"{phase}-before": {"head": None, "files": {}} for phase in proved.split()}
+    answers |= {f"{phase}-changes": nothing for phase in proved.split()}
     return {(name, step): [answer] for step, answer in answers.items()}
 
 
@@ -74,6 +77,7 @@ _HOPES: dict[str, dict[tuple[str, str], list[Any]]] = {
         "outline write",
         "no link leads nowhere",
         "every example was run",
+        proved="inventory outline write edit",
     ),
     "release-notes": {
         ("release-notes", "remember"): [{"path": "x", "created": True, "merged_data": {"version": "1.2.3"}}]

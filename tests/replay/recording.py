@@ -43,7 +43,9 @@ class Recorded:
 
 
 def encode(event: Event) -> Data:
-    found = {name: value for name, value in asdict(event).items() if value not in ((), {}, "")}
+    found = {
+        name: value for name, value in asdict(event).items() if name == "result" or value not in ((), {}, "")
+    }
     found = {name: value for name, value in found.items() if name != "served" or value}
     return {"event": type(event).__name__, **found}
 

@@ -156,7 +156,7 @@ class Mission:
     """In the order of their numbers."""
     known: Agents
     folder: str
-    """The folder of the file, relative to the project."""
+    """The folder of the mission, relative to the project; empty if it has none of its own."""
 
     @property
     def mode(self) -> str:

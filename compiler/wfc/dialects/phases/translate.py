@@ -24,7 +24,6 @@ from wfc.dialects.phases.model import Member, Mission, Names, PhaseNode
 from wfc.dialects.phases.texts import as_literal, references_of, with_fields
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.language.dialect import Parsed
-from wfc.language.steps import STEP_TYPES
 from wfc.struct import replace, struct
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 from wfc_runtime.header import read_mark
@@ -47,7 +46,9 @@ def parse_phases(root: Mapping, around: Surroundings) -> Parsed:
     around = replace(around, path=mark.path) if mark else around
     known = Agents(around)
     file.agent_names = tuple(known.names)
-    mission = Mission(file, read_phases(file, known, reports), known, around.folder)
+    # The folder that all workflows share is not the mission's own.
+    folder = "" if around.folder == around.config.workflows else around.folder
+    mission = Mission(file, read_phases(file, known, reports), known, folder)
     check_mission(mission, reports)
     translation = Translation(mission, reports)
     workflow = read_workflow(translation.root())
@@ -220,7 +221,7 @@ class Translation:
         self._initial |= {fields[key]: value for key, value in first.items()}
         if phase.has_checkpoint:
             fields["feedback"] = field(f"{phase.id}_feedback")
-        proof = self._mission.proof if "git_snapshot" in STEP_TYPES else "none"
+        proof = self._mission.proof
         before: list[Mapping] = []
         after: list[Mapping] = []
         at = phase.span
@@ -339,11 +340,7 @@ class Translation:
             f"'{member.role}': state.{member.report} | default(none)" for member in phase.members
         )
         missing = f"state.{fields['files']}.missing" if "files" in fields else "[]"
-        outside = (
-            f", state.{fields['changes']}.outside_scope"
-            if "changes" in fields and self._mission.proof == "strict"
-            else ""
-        )
+        outside = f", state.{fields['changes']}.outside_scope" if self._mission.proof == "strict" else ""
         verdict = fields["verdict"]
         updates = {
             verdict: f"{{{{ {{{reports}}} | shortcomings({missing}, '{phase.rule}'{outside}) }}}}",

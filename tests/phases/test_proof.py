@@ -1,0 +1,72 @@
+"""Outputs and changes of a phase on a real server in a real repository, with the grants that they need."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from tests.e2e.command import wfc
+from tests.server.driver import Place
+
+MISSION = """\
+name: pages
+proof: {git: strict}
+phases:
+  - id: write
+    number: 1
+    parallel: true
+    agents:
+      - {type: guide, subagent_type: general-purpose, scope: [docs/guide/]}
+      - {type: notes, subagent_type: general-purpose, scope: [docs/notes/]}
+    outputs: [docs/guide/a.md, "docs/notes/*.md"]
+    checkpoint: human
+"""
+DONE = "STATUS: success\nSUMMARY: Written.\n"
+
+
+@pytest.fixture(scope="module")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture
+def place(tmp_path: Path, portal: BlockingPortal) -> Place:
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "pages.yaml").write_text(MISSION, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n", encoding="utf-8")
+    assert wfc("compile", cwd=tmp_path).status == 0
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qmx"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    return Place(tmp_path, portal)
+
+
+def test_missing_files_and_changes_outside_the_scopes_make_a_phase_fall_short(place: Place) -> None:
+    for folder in ("guide", "notes"):
+        (place.folder / "docs" / folder).mkdir(parents=True)
+    with place.server("--allow-exec", "git status", "--allow-read", "docs/**") as agent:
+        run = agent.call("start_workflow", workflow="pages")["workflow_id"]
+        (place.folder / "docs" / "guide" / "a.md").write_text("a", encoding="utf-8")
+        (place.folder / "elsewhere.md").write_text("b", encoding="utf-8")
+        for visit in ("write-guide", "write-notes"):
+            agent.call("submit_result", workflow_id=run, step_id=visit, result=DONE)
+        asked = agent.call("get_workflow_status", workflow_id=run)["action"]
+        assert asked["step_id"] == "write-stop"
+        assert "docs/notes/*.md is missing." in asked["parameters"]["message"]
+        assert "elsewhere.md was changed outside of the scope." in asked["parameters"]["message"]
+        assert "docs/guide/a.md" not in asked["parameters"]["message"]
+        # Nobody knows who should have written the file, so both work again.
+        agent.call("submit_result", workflow_id=run, step_id="write-stop", result={"selected": "again"})
+        (place.folder / "docs" / "notes" / "n.md").write_text("n", encoding="utf-8")
+        (place.folder / "elsewhere.md").unlink()
+        for visit in ("write-guide@2", "write-notes@2"):
+            agent.call("submit_result", workflow_id=run, step_id=visit, result=DONE)
+        asked = agent.call("get_workflow_status", workflow_id=run)["action"]
+        assert asked["step_id"] == "write-checkpoint"
+        assert "Files: docs/guide/a.md, docs/notes/*.md" in asked["parameters"]["message"]
+        assert "outside" not in asked["parameters"]["message"]
