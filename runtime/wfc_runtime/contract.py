@@ -22,8 +22,6 @@ __all__ = [
     "GitChangesResult",
     "GitSnapshotResult",
     "HttpCallResult",
-    "GitChangesResult",
-    "GitSnapshotResult",
     "InfoAnswer",
     "IsolatedResult",
     "Json",
