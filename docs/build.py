@@ -26,6 +26,10 @@ from wfc.dialects.blocks.file import (
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.dialects.phases.file import Agent, Phase, PhasesFile, Role
+from wfc.dialects.reactive import model as reactive
+from wfc.dialects.reactive.kinds import KINDS as STEP_KINDS
+from wfc.dialects.reactive.kinds import Handling, ReactiveStep, Update, page_of
+from wfc.dialects.reactive.model import ReactiveFile
 from wfc.language.ast import Task, Workflow
 from wfc.language.changes import Update
 from wfc.language.derived import Derivation
@@ -47,6 +51,7 @@ def pages() -> dict[str, str]:
         "language.md": _language(),
         "blocks.md": _blocks(),
         "phases.md": _phases(),
+        "reactive.md": _reactive(),
         "checks.md": checks(),
         "mistakes.md": mistakes(),
         "command-line.md": _command_line(),
@@ -172,6 +177,43 @@ def _phases() -> Iterator[str]:
     for title, shape in (("Phases", Phase), ("Agents", Agent), ("Roles", Role)):
         yield from ("", f"### {title}", "", _doc(shape), "")
         yield from _fields_of(shape)
+
+
+# -- reactive state ------------------------------------------------------------
+
+
+def _reactive() -> Iterator[str]:
+    yield from (
+        "# Reactive state",
+        "",
+        MADE,
+        "",
+        (HERE / "parts" / "reactive.md").read_text(encoding="utf-8"),
+    )
+    yield from ("## The file", "")
+    yield from _fields_of(ReactiveFile)
+    shapes = (
+        ("Inputs", reactive.InputDeclaration),
+        ("The state at the start", reactive.DefaultState),
+        ("The fields", reactive.StateSchema),
+        ("Computed fields", reactive.ComputedField),
+        ("Updates", Update),
+        ("Tasks of sub-agents", reactive.Task),
+        ("Errors of a step", Handling),
+        ("Errors of sub-agents", reactive.SubAgentErrors),
+        ("Errors of a task", reactive.TaskErrors),
+        ("Errors of the workflow", reactive.WorkflowErrors),
+        ("Settings of a run", reactive.RunConfig),
+    )
+    for title, shape in shapes:
+        yield from ("", f"### {title}", "", _doc(shape), "")
+        yield from _fields_of(shape)
+    yield from ("", "## Step types", "", "Every step can have these fields:", "")
+    yield from _fields_of(ReactiveStep)
+    for name, kind in STEP_KINDS.items():
+        own = [one for one in fields_of(kind) if one.name not in ReactiveStep.FIELDS]
+        yield from ("", f"### {name}", "", page_of(kind), "")
+        yield from table(own)
 
 
 # -- the command line ----------------------------------------------------------

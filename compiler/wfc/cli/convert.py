@@ -6,18 +6,21 @@ A file of blocks can also stay one, with its references in the other notation.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from jinja2 import nodes
 
 from wfc.checker import check_file
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
 from wfc.findings import Severity
 from wfc.language.dialect import NotRewrittenError
-from wfc.language.values import plain
+from wfc.language.values import plain, quoted
 from wfc.project import Project, SourceFile, load_file
 from wfc.suppress import can_be_hidden
+from wfc.template import Template
 from wfc.workspace.files import writing
 from wfc.yaml import Mapping
 from wfc.yaml.nodes import nodes_of
@@ -51,6 +54,9 @@ def command(workflow: str, language: str, notation: str | None, output: Path | N
     WORKFLOW is a file or the name of a workflow of the project. The output compiles to an equivalent machine with the
     same states, actions and results. Comments are lost. Exits with 1 if the workflow has errors.
 
+    JavaScript that means the same in the expressions of the steps language is converted: references and literals. If
+    there is any other, all of it is kept, with `expressions: javascript`; each one is named on stderr, with the reason.
+
     With --to blocks --notation braces, a workflow of blocks stays one, and its references ${...} become {{...}}.
     Comments and layout are kept.
     """
@@ -62,6 +68,8 @@ def command(workflow: str, language: str, notation: str | None, output: Path | N
     # References in both notations are what a rewrite settles.
     if print_errors([source_file], but_for="WF219" if notation else ""):
         return 1
+    for line in kept_expressions(source_file) if notation is None else ():
+        click.echo(line, err=True)
     try:
         text = to_steps(source_file) if notation is None else to_braces(source_file)
     except NotRewrittenError as error:
@@ -93,11 +101,52 @@ def to_steps(file: SourceFile) -> str:
     assert file.workflow is not None
     data = plain(file.workflow.node)
     assert isinstance(data, dict)
+    if not list(kept_expressions(file)):
+        data.pop("expressions", None)
     text = write_yaml(data)
     known = {found.code for found in check_file(file)}
     while (kept := _with_kept(text, file, known)) != text:
         text = kept
     return text
+
+
+# JavaScript that stays JavaScript.
+
+_SAME = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Const)
+"""References and literals, which mean the same in both languages of expressions."""
+
+
+def kept_expressions(file: SourceFile) -> Iterator[str]:
+    """The expressions in JavaScript that have no counterpart, each with its place and the reason."""
+    if file.workflow is None or file.workflow.expressions is None:
+        return
+    for scope in file.scopes:
+        for step in (*scope.computed, *scope.walk()):
+            for text in step.texts():
+                reason = _why_kept(text.template)
+                if reason:
+                    place = text.at(0, len(text.node.text))
+                    shown = quoted(text.node.excerpt(0, len(text.node.text)))
+                    yield f"{place.source.path}:{place.line}:{place.column}: stays JavaScript, {reason}: {shown}"
+
+
+def _why_kept(template: Template) -> str:
+    if template.is_literal:
+        return ""
+    if not template.lone or template.expression is None:
+        return "since it prints values in text in its own way"
+    inner = [template.expression, *template.expression.find_all(nodes.Expr)]
+    other = next((node for node in inner if not isinstance(node, _SAME)), None)
+    match other:
+        case None:
+            return ""
+        case nodes.Call() | nodes.Filter():
+            return "since functions and properties of values differ"
+        case nodes.Compare() | nodes.And() | nodes.Or() | nodes.Not() | nodes.CondExpr():
+            return "since truth and comparisons differ"
+        case nodes.BinExpr() | nodes.UnaryExpr():
+            return "since arithmetic differs"
+    return "since it has no counterpart"
 
 
 def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:

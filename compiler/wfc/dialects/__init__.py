@@ -7,13 +7,14 @@ import sys
 from wfc.dialects.base import Dialect, Surroundings
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.phases import PhasesDialect
+from wfc.dialects.reactive import ReactiveDialect
 from wfc.dialects.steps import StepsDialect
 from wfc.yaml import Document, Mapping, Node, Source, YamlLimits, parse_document
 
 __all__ = ["DIALECTS", "Dialect", "Surroundings", "dialect_of", "is_workflow", "read_document", "use_plugins"]
 
 _OWN_TYPES = "wfc.dialects.blocks.own_types"
-DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect(), PhasesDialect())
+DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect(), PhasesDialect(), ReactiveDialect())
 
 
 def read_document(source: Source, limits: YamlLimits) -> Document:

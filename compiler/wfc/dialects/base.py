@@ -10,8 +10,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wfc.config import Config
-from wfc.findings import Edit
-from wfc.language.dialect import NotRewrittenError, Parsed
+from wfc.findings import Edit, Fix, Note, Severity
+from wfc.language.dialect import NotRewrittenError, Parsed, Report
 from wfc.language.shape import Shape
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
@@ -91,6 +91,27 @@ class Dialect(ABC):
     def part_at(self, source: Source, offset: int) -> Part | None:
         """The part of a step's result at an offset, for references that are not in the core AST."""
         return None
+
+
+class Reports:
+    """Findings collected during the translation of a file."""
+
+    def __init__(self) -> None:
+        self.all: list[Report] = []
+
+    def add(
+        self,
+        code: str,
+        span: Span,
+        message: str,
+        help: str = "",
+        *,
+        notes: tuple[Note, ...] = (),
+        step: str | None = None,
+        severity: Severity | None = None,
+        fix: Fix | None = None,
+    ) -> None:
+        self.all.append(Report(code, span, message, help, notes, step or None, severity, fix))
 
 
 # Scalars made from the text of a file.

@@ -27,6 +27,8 @@ def brief_for(action: Mapping[str, Json], takes_schema: bool) -> str:
     """The prompt for a delegate step. `takes_schema`: the program gets the schema of the result as an argument."""
     parameters, schema = action["parameters"], action.get("result_schema")
     parts = [_RULES, f"The step:\n\n{str(parameters.get('instructions', '')).strip()}"]
+    if context := parameters.get("context"):
+        parts.append(f"The values that belong to it:\n\n{json.dumps(context, ensure_ascii=False, indent=2)}")
     if not expects_text(schema):
         parts.append(_how_to_return(schema, takes_schema))
     elif schema is None:

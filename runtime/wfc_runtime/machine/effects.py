@@ -148,8 +148,12 @@ class Return(Effect):
     """End the machine with a value. If two branches return at the same time, the first one counts."""
 
     value: Json = None
+    state: bool = False
+    """Whether it ends with the final state, as without a return."""
 
     def enter(self, run: Run, state: str) -> None:
+        if self.state:
+            return
         value = run.evaluate(self.value, self.reads)
         # Both branches move on the same event, so the second value would otherwise depend on their order in the file.
         if not run.returned:

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
+from wfc.dialects.base import Reports as Collected
 from wfc.dialects.blocks.braces import expression
 from wfc.dialects.blocks.conditions import ConditionNode, Reference
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.results import Site, UnresolvedError
-from wfc.findings import Fix, Note, Severity
-from wfc.language.dialect import Report
-from wfc.yaml import Scalar, Span
+from wfc.findings import Severity
+from wfc.yaml import Scalar
 
 
-class Reports:
-    def __init__(self) -> None:
-        self.all: list[Report] = []
-
-    def add(
-        self,
-        code: str,
-        span: Span,
-        message: str,
-        help: str = "",
-        *,
-        notes: tuple[Note, ...] = (),
-        step: str | None = None,
-        severity: Severity | None = None,
-        fix: Fix | None = None,
-    ) -> None:
-        self.all.append(Report(code, span, message, help, notes, step or None, severity, fix))
-
+class Reports(Collected):
     def unresolved(self, error: UnresolvedError, node: Scalar, site: Site) -> None:
         step = site.node.name if site.node else None
         severity = Severity.WARNING if error.is_mild else None

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from wfc.language.fields import (
     AGENT_TOOLS,
+    BINDINGS,
     ID,
     ISOLATION,
     OPTIONAL_TEXT,
@@ -63,6 +64,7 @@ class Delegate(Action):
         "`instructions`; it becomes part of the module, and `{{` in it is only text.",
         example="prompts/review.md",
     )
+    context = Field(BINDINGS, "Values that the action shows beside the instructions.", example={"depth": 2})
     agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
     subagent_type = Field(
         WORD,
@@ -130,7 +132,14 @@ class Delegate(Action):
         }
         wishes = {name: word.text for name, word in given.items() if word}
         tools = {"tools": [tool.text for tool in self.tools]} if self.tools is not None else {}
-        return {"instructions": self.instructions or "", "agent": self.agent_name, **wishes, **tools}
+        context = {"context": self.context} if self.context else {}
+        return {
+            "instructions": self.instructions or "",
+            "agent": self.agent_name,
+            **context,
+            **wishes,
+            **tools,
+        }
 
     def ask(self) -> dict[str, Any]:
         budget = {"budget": self.budget.limits()} if self.budget else {}

@@ -109,6 +109,7 @@ class Shell(Action):
         "Who runs it; `server` only if its operator allows that.",
         default="agent",
     )
+    reason = Field(TEXT, "Why the agent must run it; shown in the action.", example="It asks for a password.")
     working_dir = Field(TEXT, "The folder to run it in.", example="packages/api")
     env = Field(TEXTS, "Environment variables to set for it.", example={"CI": "1"})
     shell = Field(
@@ -178,4 +179,4 @@ _FORMATS: dict[str, Type] = {
     "json": types.ANY,
     "key_value": types.OBJECT,
 }
-_PLAIN = ("working_dir", "env", "shell", "capture_output")
+_PLAIN = ("reason", "working_dir", "env", "shell", "capture_output")

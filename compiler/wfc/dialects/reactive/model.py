@@ -1,0 +1,304 @@
+"""A reactive file as written: the keys of its mappings outside of steps, and the values that they accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wfc.language.fields import (
+    ANYTHING,
+    BINDINGS,
+    BLOCK,
+    BOOLEAN,
+    COUNT,
+    ID,
+    NAME,
+    NUMBER,
+    SIZE,
+    STEPS,
+    WORD,
+    WORDS,
+    Computed,
+    Constants,
+    FieldType,
+    MapOf,
+    Mismatch,
+    Nested,
+    OneOf,
+    Reader,
+    ScalarType,
+)
+from wfc.language.shape import Field, Shape
+from wfc.language.values import Literal, Text, Tree, Word
+from wfc.yaml import Entry, Mapping, Node
+
+INPUT_TYPES = {
+    "string": "string",
+    "str": "string",
+    "number": "number",
+    "integer": "integer",
+    "int": "integer",
+    "float": "number",
+    "boolean": "boolean",
+    "bool": "boolean",
+    "array": "array",
+    "list": "array",
+    "object": "object",
+    "dict": "object",
+    "any": "",
+}
+"""Every accepted name of a type, with the name that the core has for it; empty for any value."""
+
+EXPRESSION: FieldType[Text] = ScalarType(
+    "an expression",
+    lambda node: isinstance(node.value, str | bool | int | float),
+    Text,
+    {"type": ["string", "boolean", "number"]},
+)
+TIME: FieldType[Literal | Text] = Computed(NUMBER)
+TEXT_OR_NUMBER: FieldType[Word] = ScalarType(
+    "text", lambda node: isinstance(node.value, str | int | float), Word, {"type": ["string", "number"]}
+)
+
+
+class Rules(Shape):
+    """What the value of an input or an answer must satisfy."""
+
+    label = "a validation"
+
+    pattern = Field(WORD, "A regular expression that must match somewhere in the text.", example="^[a-z]+$")
+    error_message = Field(WORD, "What the user reads when the answer does not fit.")
+    min = Field(NUMBER, "The smallest number.")
+    max = Field(NUMBER, "The largest number.")
+    min_length = Field(SIZE, "The minimum number of characters.")
+    max_length = Field(SIZE, "The maximum number of characters.")
+    min_items = Field(SIZE, "The minimum number of elements of an array.")
+    max_items = Field(SIZE, "The maximum number of elements of an array.")
+    enum = Field(Constants(), "The allowed values.")
+
+
+class InputDeclaration(Shape):
+    """One input of the workflow or of a task."""
+
+    label = "an input"
+
+    type = Field(OneOf(tuple(INPUT_TYPES)), "The type of the value.", default="any", example="string")
+    description = Field(WORD, "What it is for.")
+    required = Field(BOOLEAN, "Whether a run can't start without it; by default, if it has no default.")
+    default = Field(Constants(), "The value if none is given.")
+    validation = Field(Nested(lambda: Rules, "a mapping of validation rules"), "What the value must satisfy.")
+    enum = Field(Constants(), "The allowed values.")
+
+    @property
+    def core_type(self) -> str:
+        return INPUT_TYPES[self.type.text] if self.type else ""
+
+
+class InputType(FieldType["InputDeclaration | Tree"]):
+    """A declaration, or in a task a value or an expression that gives one."""
+
+    words = "a declaration (`type: ...`), or a value"
+
+    def read(self, node: Node, reader: Reader) -> InputDeclaration | Tree | None:
+        if isinstance(node, Mapping):
+            found: InputDeclaration = reader.shape(InputDeclaration, node)
+            return found
+        return Tree(node)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        return [] if isinstance(node, Mapping) else ANYTHING.mismatches(node)
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "anyOf": [{"$ref": "#/definitions/InputDeclaration"}, {"type": ["string", "number", "boolean"]}]
+        }
+
+
+INPUTS = MapOf(InputType(), "a mapping of name to input", key=NAME)
+
+
+class ComputedField(Shape):
+    """A field that follows from others."""
+
+    label = "a computed field"
+
+    from_ = Field(
+        ANYTHING,
+        "The field that it is computed from, or a list of fields. The transform gets the value, or the list of "
+        "values, as `input`.",
+        required=True,
+        example="raw.git_output",
+    )
+    transform = Field(
+        WORD,
+        "JavaScript: an expression over `input`, or the body of a function with `return`. It may read other fields.",
+        required=True,
+        example="input.split('\\n')",
+    )
+    on_error = Field(
+        OneOf(("use_fallback", "propagate", "ignore")),
+        "What happens when the transform fails: the `fallback`, else null; the step that wrote fails; or the last "
+        "value stays.",
+        default="use_fallback",
+    )
+    fallback = Field(Constants(), "The value if the transform fails.")
+    validate = Field(WORD, "An expression over `output` that must be true.", example="output >= 0")
+    type = Field(WORD, "The type of the value; only for readers.")
+    description = Field(WORD, "What it is.")
+
+
+COMPUTED = MapOf(
+    Nested(lambda: ComputedField, "a computed field (`from`, `transform`)"),
+    "a mapping of field to transform",
+    key=NAME,
+)
+TYPES = MapOf(Constants(), "a mapping of field to type", key=NAME)
+
+
+class StateSchema(Shape):
+    """The fields of the state: their types, and the transforms of computed ones."""
+
+    label = "`state_schema`"
+
+    raw = Field(TYPES, "Fields that steps write, each with its type.", example={"git_output": "string"})
+    state = Field(TYPES, "The same as `raw`.")
+    inputs = Field(TYPES, "The inputs, each with its type.")
+    computed = Field(COMPUTED, "Fields that follow from others.")
+
+
+class DefaultState(Shape):
+    """The state at the start of a run. Texts may have expressions over `inputs`, `now()` and `uuid()`."""
+
+    label = "`default_state`"
+
+    raw = Field(BINDINGS, "Fields and their values.", example={"attempts": 0})
+    state = Field(BINDINGS, "The same as `raw`.")
+    inputs = Field(BINDINGS, "Values of inputs that are not given and have no default of their own.")
+    global_ = Field(BINDINGS, "Fields of the whole run, which its sub-agents share.")
+    computed = Field(BINDINGS, "Ignored: computed fields follow from their transforms.")
+
+
+class SubAgentErrors(Shape):
+    """What happens when a sub-agent fails."""
+
+    label = "`on_sub_agent_error`"
+
+    strategy = Field(
+        OneOf(("retry_failed", "continue", "fail_all")),
+        "Run those that failed again, go on without their results, or cancel the others. By default the others end, "
+        "then the step fails.",
+    )
+    max_retries = Field(COUNT, "How often a failed one is run again.", default=1)
+    collect_errors = Field(
+        BOOLEAN, "Whether errors are appended to the list at `error_state_path`.", default=False
+    )
+    error_state_path = Field(WORD, "Where errors are collected.", example="raw.sub_agent_errors")
+
+
+class TaskErrors(Shape):
+    """What a task does when one of its steps fails."""
+
+    label = "`error_handling`"
+
+    return_on_error = Field(BOOLEAN, "Whether the task fails; otherwise it ends as completed.", default=True)
+    cleanup_on_error = Field(BLOCK, "Steps that run before the task ends. They can read `error`.")
+
+
+class ErrorCollection(Shape):
+    """Where the errors of a run are collected."""
+
+    label = "`error_collection`"
+
+    enabled = Field(BOOLEAN, "Whether errors are collected.", default=True)
+    state_path = Field(WORD, "The list that gets each error.", example="raw.workflow_errors")
+    include_stack_traces = Field(BOOLEAN, "There are none, so only `false` has an effect.", default=False)
+
+
+class WorkflowErrors(Shape):
+    """What happens when a step fails and does not handle that itself."""
+
+    label = "`error_handling`"
+
+    on_error = Field(
+        OneOf(("checkpoint_and_fail", "continue", "retry_workflow")),
+        "Fail the run, skip the failed step, or begin again at the first step.",
+        default="checkpoint_and_fail",
+    )
+    error_collection = Field(
+        Nested(lambda: ErrorCollection, "a mapping with `state_path`"), "Where errors are collected."
+    )
+    on_failure = Field(BLOCK, "Steps that run before the run fails. They can read `error`.")
+
+
+class RunConfig(Shape):
+    """Settings of a run."""
+
+    label = "`config`"
+
+    timeout_seconds = Field(NUMBER, "The run fails when this many seconds are over.", example=3600)
+    max_retries = Field(COUNT, "How often `retry_workflow` begins again.", default=1)
+
+    @property
+    def unknown(self) -> list[Entry]:
+        """Other keys are kept for those who ask."""
+        return []
+
+
+class Task(Shape):
+    """What a sub-agent does for one item of a `parallel_foreach`: steps, or a prompt."""
+
+    label = "a task"
+    ONE_OF = ("steps", "prompt_template")
+
+    description = Field(WORD, "What the task does.")
+    inputs = Field(INPUTS, "Inputs, or expressions over `item`, `index` and the fields of the workflow.")
+    default_state = Field(
+        Nested(lambda: DefaultState, "a mapping of fields"),
+        "A state of its own. A task without one and without `state_schema` works on the state of the workflow.",
+    )
+    state_schema = Field(Nested(lambda: StateSchema, "a mapping of fields"), "The fields of its own state.")
+    steps = Field(STEPS, "The steps of the sub-agent.")
+    prompt_template = Field(WORD, "The work as one text, for a task without steps.")
+    context_template = Field(BINDINGS, "Values that the prompt is sent with.")
+    error_handling = Field(Nested(lambda: TaskErrors, "a mapping"), "What happens when a step fails.")
+    timeout_seconds = Field(TIME, "The time limit of one run of the task, in seconds.")
+
+
+class HighUsage(Shape):
+    """What an agent does when its context is nearly full."""
+
+    label = "`on_high_context_usage`"
+
+    steps = Field(BLOCK, "Steps that are read and checked. The run needs none of them.")
+
+
+class ReactiveFile(Shape):
+    """A whole reactive file."""
+
+    label = "a workflow"
+
+    name = Field(ID, "The workflow's name, unique in the project.", required=True, example="standards:fix")
+    description = Field(WORD, "What it is for.")
+    version = Field(TEXT_OR_NUMBER, "Its version, as text.", example="1.0.0")
+    author = Field(WORD, "Who wrote it.")
+    tags = Field(WORDS, "Keywords for finding it.")
+    imports = Field(WORDS, "Files whose workflows and tasks this one names.", example=["shared/tasks.yaml"])
+    config = Field(Nested(lambda: RunConfig, "a mapping of settings"), "Settings of a run.")
+    inputs = Field(INPUTS, "What a run is started with, by name.")
+    default_state = Field(
+        Nested(lambda: DefaultState, "a mapping of fields"), "The state at the start of a run."
+    )
+    state_schema = Field(Nested(lambda: StateSchema, "a mapping of fields"), "The fields of the state.")
+    steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
+    sub_agent_tasks = Field(
+        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+        "Tasks that `parallel_foreach` steps run, by name.",
+    )
+    error_handling = Field(Nested(lambda: WorkflowErrors, "a mapping"), "What happens when a step fails.")
+    on_resume = Field(
+        ANYTHING, "How a run continues. A durable run continues where it was, with everything that it had."
+    )
+    on_high_context_usage = Field(
+        Nested(lambda: HighUsage, "a mapping with `steps`"),
+        "What an agent does when its context is nearly full. A durable run can stop anywhere, so nothing is needed.",
+    )
+    orchestrator_behavior = Field(ANYTHING, "Advice for the agent that works the run.")

@@ -1,0 +1,209 @@
+"""Which files are reactive, how their names are resolved, and what paths and values mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reactive.support import HEAD, STATE, step, translated
+from tests.support import file_of
+from wfc.dialects.reactive.updates import parse_path
+
+# Which language a file is in.
+
+LANGUAGES = {
+    "name: a\nsteps: [{id: a, type: shell, command: ls}]\n": "steps",
+    "name: a\nblocks: [{id: a, type: Shell, inputs: {command: ls}}]\n": "blocks",
+    "name: a\nsteps: [{type: shell_command, command: ls}]\n": "reactive",
+    "name: a\nsteps: [{id: a, type: while, condition: a}, {type: user_message, message: a}]\n": "reactive",
+    "name: a\nstate_schema: {}\nsteps: [{type: foreach}]\n": "reactive",
+    "name: a\ndefault_state: {}\nsteps: []\n": "reactive",
+    "name: a\nsub_agent_tasks: {}\nsteps: []\n": "reactive",
+    "name: a\nimports: []\nsteps: []\n": "reactive",
+    "name: a\nerror_handling: {}\nsteps: []\n": "reactive",
+    "workflow: {name: a, steps: [{type: break}]}\n": "reactive",
+    "workflow: a\nsteps: [{id: a, type: shell, command: ls}]\n": "steps",
+    # The keys of an earlier design: `action` instead of `type`.
+    "name: hello\nsteps: [{id: greet, action: shell, command: ls}]\n": "steps",
+    "name: a\n": "steps",
+}
+
+
+@pytest.mark.parametrize("text", LANGUAGES)
+def test_a_file_is_recognised_by_what_only_its_language_has(text: str) -> None:
+    assert file_of(text).dialect.name == LANGUAGES[text]
+
+
+def test_a_whole_file_may_stand_under_one_key() -> None:
+    inside = "  " + f"{HEAD}{STATE}steps: [{{type: user_message, message: Hi.}}]\n".replace("\n", "\n  ")
+    found = translated(f"workflow:\n{inside}\n")
+    assert (found["name"], found["steps"][0]["message"]) == ("case:one", "Hi.")
+
+
+# Names.
+
+READS = {
+    "{{ count }}": ("{{ state.count }}", ["count"]),
+    "{{ raw.count }}": ("{{ state.count }}", ["count"]),
+    "{{ state.count }}": ("{{ state.count }}", ["count"]),
+    "{{ this.count }}": ("{{ state.count }}", ["count"]),
+    "{{ raw['count'] }}": ("{{ state.count }}", ["count"]),
+    "{{ raw?.count }}": ("{{ state.count }}", ["count"]),
+    "{{ computed.lines }}": ("{{ state.lines }}", ["lines"]),
+    "{{ this.lines }}": ("{{ state.lines }}", ["lines"]),
+    "{{ lines }}": ("{{ state.lines }}", ["lines"]),
+    "{{ global.log }}": ("{{ state.global_log }}", ["global_log"]),
+    "{{ inputs.who }}": ("{{ inputs.who }}", None),
+    "{{ who }}": ("{{ inputs.who }}", None),
+    "{{ names.map(who => who + count) }}": (
+        "{{ state.names.map(who => who + state.count) }}",
+        ["names", "count"],
+    ),
+    "{{ {count, who} }}": ("{{ {count: state.count, who: inputs.who} }}", ["count"]),
+    "{{ `${text}!` }}": ("{{ `${state.text}!` }}", ["text"]),
+    "{{ by_name[who].count }}": ("{{ state.by_name[inputs.who].count }}", ["by_name"]),
+    "a {{ count }} b {{ names.length }}": (
+        "a {{ state.count }} b {{ state.names.length }}",
+        ["count", "names"],
+    ),
+    "{{ 'count' + \"raw.count\" }}": ("{{ 'count' + \"raw.count\" }}", None),
+    "{{ count | path_to_key }}": ("{{ path_to_key(state.count) }}", ["count"]),
+    "{{ count || who }}": ("{{ state.count || inputs.who }}", ["count"]),
+    "{{ Object.keys(by_name) }}": ("{{ Object.keys(state.by_name) }}", ["by_name"]),
+    "no holes, and {count}": ("no holes, and {count}", None),
+    "{{ x => x.count }}": ("{{ x => x.count }}", None),
+}
+
+
+@pytest.mark.parametrize("text", READS)
+def test_references_become_those_of_the_core(text: str) -> None:
+    made = step(f"{{type: user_message, message: {text!r}}}".replace("\\'", "''").replace('\\"', '"'))
+    wanted, reads = READS[text]
+    assert made["message"] == wanted
+    assert made.get("needs_state") == reads
+
+
+def test_both_spellings_mean_the_same_and_can_be_mixed() -> None:
+    old = f"{HEAD}default_state: {{raw: {{n: 1}}}}\n" + (
+        "state_schema: {raw: {n: number}, computed: {twice: {from: raw.n, transform: input * 2}}}\n"
+        "steps:\n  - {id: a, type: conditional, condition: '{{ twice > raw.n }}', then: [{id: b, type: break}]}\n"
+    )
+    new = f"{HEAD}default_state: {{state: {{n: 1}}}}\n" + (
+        "state_schema: {state: {n: number}, computed: {twice: {from: this.n, transform: input * 2}}}\n"
+        "steps:\n  - {id: a, type: conditional, condition: this.twice > state.n, then_steps: [{id: b, type: break}]}\n"
+    )
+    assert translated(old) == translated(new)
+
+
+LOOPS = f"""{HEAD}{STATE}
+steps:
+  - id: outer
+    type: foreach
+    items: "{{{{ names }}}}"
+    variable_name: name
+    index_name: at
+    body:
+      - id: inner
+        type: foreach
+        items: [1, 2]
+        steps:
+          - {{id: say, type: user_message, message: "{{{{ [name, at, loop.name, item, loop.item, index] }}}}"}}
+      - {{id: say2, type: user_message, message: "{{{{ [item, loop.index, loop.iteration] }}}}"}}
+      - id: again
+        type: while
+        condition: loop.iteration < 3
+        body:
+          - {{id: say3, type: user_message, message: "{{{{ [loop.iteration, loop.item, name] }}}}"}}
+"""
+
+
+def test_loop_names_are_those_of_the_innermost_loop_that_has_them() -> None:
+    outer = translated(LOOPS)["steps"][0]
+    inner, second, again = outer["steps"]
+    assert (outer["as"], outer["index_as"], inner["as"]) == ("name", "at", "item")
+    assert inner["steps"][0]["message"] == "{{ [name, at, name, item, item, index] }}"
+    assert second["message"] == "{{ [name, at, (at + 1)] }}"
+    assert again["if"] == "{{ state.again_turn < 3 }}"
+    assert again["steps"][0]["message"] == "{{ [state.again_turn, name, name] }}"
+    assert again["count_to"] == "again_turn"
+
+
+def test_names_of_the_result_come_before_fields_and_only_in_the_updates() -> None:
+    state = STATE.replace("text: ", "stdout: 1, text: ")
+    made = step(
+        "{type: shell_command, command: 'echo {{ stdout }}', state_update: {path: raw.text, value: stdout}}",
+        state,
+    )
+    assert made["command"] == "echo {{ state.stdout }}"
+    assert made["changes"] == [{"path": ["text"], "value": "{{ result.stdout }}"}]
+
+
+def test_keys_of_a_tool_result_come_before_fields_where_it_has_them() -> None:
+    made = step(
+        "{type: mcp_call, tool: t, state_update: {path: raw.text, value: '{{ count + errors + result.x }}'}}"
+    )
+    assert made["changes"][0]["value"] == (
+        '{{ ("count" in Object(result) ? result.count : state.count) + Object(result).errors + result.x }}'
+    )
+
+
+# Paths.
+
+PATHS = {
+    "raw.a": ("raw", "a", []),
+    "this.a.b.c": ("this", "a", ["b", "c"]),
+    "state['a']['b.c'][0]": ("state", "a", ["b.c", "0"]),
+    "raw.a.{{ x }}.b": ("raw", "a", ["{{ x }}", "b"]),
+    "raw.a[{{ x }}][y.z]": ("raw", "a", ["{{ x }}", "y.z"]),
+    "raw.a['x_{{ y[0] }}'].b": ("raw", "a", ["x_{{ y[0] }}", "b"]),
+    "raw.a['n' + {{ b[']'] }}]": ("raw", "a", ["'n' + {{ b[']'] }}"]),
+    "raw.a.{{ x['.'] }}_y": ("raw", "a", ["{{ x['.'] }}_y"]),
+    "global.log": ("global", "log", []),
+    "computed.x": ("computed", "x", []),
+    "attempts": ("attempts", "", []),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_is_split_at_dots_and_brackets_and_never_inside_of_a_hole(path: str) -> None:
+    found = parse_path(path)
+    assert (found.tier, found.field, [path[part.start : part.end] for part in found.rest]) == PATHS[path]
+
+
+@pytest.mark.parametrize(
+    "path", ["raw.", "raw..a", "raw.a[", "raw.a['b", "raw.a.b.", ".a", "{{ x }}.a", "raw.{{ x }}"]
+)
+def test_a_path_that_is_none_is_an_error(path: str) -> None:
+    found = parse_path(path)
+    assert found.problem or not found.field
+
+
+# The value rule.
+
+VALUES = {
+    ("raw.count", "'{{ count + 1 }}'"): "{{ state.count + 1 }}",
+    ("raw.count", "state.count + 1"): "{{ state.count + 1 }}",
+    ("raw.count", "'5'"): 5,
+    ("raw.count", "5"): 5,
+    ("raw.ready", "'true'"): True,
+    ("raw.ready", "true"): True,
+    ("raw.names", "'[]'"): "{{ [] }}",
+    ("raw.names", '\'["a", "b"]\''): '{{ ["a", "b"] }}',
+    ("raw.names", "[a, '{{ who }}']"): ["a", "{{ inputs.who }}"],
+    ("raw.by_name", "'{}'"): "{{ ({}) }}",
+    ("raw.by_name", "'{\"n\": {{ count }}}'"): '{{ ({"n": ( state.count )}) }}',
+    ("raw.text", "count"): "count",
+    ("raw.text", "'true'"): "true",
+    ("raw.text", "'5'"): "5",
+    ("raw.text", "'Hello, {{ who }}!'"): "Hello, {{ inputs.who }}!",
+    ("raw.text", "'`n is ${count}`'"): "{{ `n is ${state.count}` }}",
+    ("raw.text", "this works (mostly)"): "this works (mostly)",
+    ("raw.text", "raw"): "raw",
+    ("raw.text", "inputs.who"): "{{ inputs.who }}",
+    ("raw.by_name.x", "'12'"): "12",
+}
+
+
+@pytest.mark.parametrize(("path", "value"), VALUES)
+def test_a_value_without_braces_is_an_expression_only_where_it_reads_like_one(path: str, value: str) -> None:
+    made = step(f"{{type: state_update, path: '{path}', value: {value}}}")
+    assert made["changes"][0]["value"] == VALUES[(path, value)]
