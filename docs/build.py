@@ -28,7 +28,8 @@ from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.dialects.phases.file import Agent, Phase, PhasesFile, Role
 from wfc.dialects.reactive import model as reactive
 from wfc.dialects.reactive.kinds import KINDS as STEP_KINDS
-from wfc.dialects.reactive.kinds import Handling, ReactiveStep, Update, page_of
+from wfc.dialects.reactive.kinds import Handling, ReactiveStep, page_of
+from wfc.dialects.reactive.kinds import Update as StateUpdate
 from wfc.dialects.reactive.model import ReactiveFile
 from wfc.language.ast import Task, Workflow
 from wfc.language.changes import Update
@@ -197,7 +198,7 @@ def _reactive() -> Iterator[str]:
         ("The state at the start", reactive.DefaultState),
         ("The fields", reactive.StateSchema),
         ("Computed fields", reactive.ComputedField),
-        ("Updates", Update),
+        ("Updates", StateUpdate),
         ("Tasks of sub-agents", reactive.Task),
         ("Errors of a step", Handling),
         ("Errors of sub-agents", reactive.SubAgentErrors),

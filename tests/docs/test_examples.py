@@ -27,6 +27,8 @@ from tests.unit.test_completeness import example_of
 from wfc.config import load_config
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import block_page
+from wfc.dialects.reactive.kinds import KINDS as STEP_KINDS
+from wfc.dialects.reactive.kinds import ReactiveStep, page_of
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES
@@ -191,11 +193,20 @@ MADE: dict[str, Callable[[Fence], bool]] = {
     "docs/checks.md": lambda fence: fence.text in _of_checks(),
     "docs/language.md": lambda fence: fence.text in [example_of(kind) for kind in STEP_TYPES.values()],
     "docs/blocks.md": lambda fence: fence.text in [block_page(name).example for name in KINDS],
+    "docs/reactive.md": lambda fence: fence.text in [_example(kind) for kind in STEP_KINDS.values()],
+    "docs/parts/reactive.md": lambda fence: (
+        fence.text in [other.text for other in FENCES["docs/reactive.md"]]
+    ),
     "docs/command-line.md": lambda fence: fence.text.startswith("Usage: wfc"),
     "docs/parts/blocks.md": lambda fence: fence.text in [other.text for other in FENCES["docs/blocks.md"]],
     "docs/phases.md": lambda fence: fence.language == "markdown",  # tests/phases/test_markdown.py
     "docs/parts/phases.md": lambda fence: fence.text in [other.text for other in FENCES["docs/phases.md"]],
 }
+
+
+def _example(kind: type[ReactiveStep]) -> str:
+    """The example on the page of a step type."""
+    return page_of(kind).split("```yaml\n", 1)[1].split("```", 1)[0]
 
 
 @cache

@@ -76,9 +76,10 @@ READS = {
 
 @pytest.mark.parametrize("text", READS)
 def test_references_become_those_of_the_core(text: str) -> None:
-    made = step(f"{{type: user_message, message: {text!r}}}".replace("\\'", "''").replace('\\"', '"'))
+    quoted = "'" + text.replace("'", "''") + "'"
+    made = step(f"{{type: state_update, path: raw.text, value: {quoted}}}")
     wanted, reads = READS[text]
-    assert made["message"] == wanted
+    assert made["changes"][0]["value"] == wanted
     assert made.get("needs_state") == reads
 
 
@@ -120,10 +121,10 @@ def test_loop_names_are_those_of_the_innermost_loop_that_has_them() -> None:
     outer = translated(LOOPS)["steps"][0]
     inner, second, again = outer["steps"]
     assert (outer["as"], outer["index_as"], inner["as"]) == ("name", "at", "item")
-    assert inner["steps"][0]["message"] == "{{ [name, at, name, item, item, index] }}"
-    assert second["message"] == "{{ [name, at, (at + 1)] }}"
+    assert inner["steps"][0]["message"] == "{{ [name, at, name, item, item, index] }}{{ '' }}"
+    assert second["message"] == "{{ [name, at, (at + 1)] }}{{ '' }}"
     assert again["if"] == "{{ state.again_turn < 3 }}"
-    assert again["steps"][0]["message"] == "{{ [state.again_turn, name, name] }}"
+    assert again["steps"][0]["message"] == "{{ [state.again_turn, name, name] }}{{ '' }}"
     assert again["count_to"] == "again_turn"
 
 
@@ -144,6 +145,22 @@ def test_keys_of_a_tool_result_come_before_fields_where_it_has_them() -> None:
     assert made["changes"][0]["value"] == (
         '{{ ("count" in Object(result) ? result.count : state.count) + Object(result).errors + result.x }}'
     )
+
+
+TEXTS = {
+    "{{ text }}": "{{ state.text }}",
+    "{{ who }}": "{{ inputs.who }}",
+    "{{ count }}": "{{ state.count }}{{ '' }}",
+    "{{ lines }}": "{{ state.lines }}{{ '' }}",
+    "{{ text.length }}": "{{ state.text.length }}{{ '' }}",
+    "{{ text + who }}": "{{ state.text + inputs.who }}{{ '' }}",
+    "a {{ count }}": "a {{ state.count }}",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_value_alone_in_a_message_is_printed_as_within_text(text: str) -> None:
+    assert step(f"{{type: user_message, message: '{text}'}}")["message"] == TEXTS[text]
 
 
 # Paths.

@@ -33,14 +33,16 @@ def test_references_and_literals_are_converted_without_javascript(name: str) -> 
     assert list(kept_expressions(file)) == []
     steps = file_of((CASES / f"{name}.steps.yaml").read_text(encoding="utf-8"))
     kept = file_of(text)
-    assert kept.module and steps.module
+    assert kept.module
+    assert steps.module
     assert dump(kept.module) == dump(steps.module)
 
 
 def test_other_javascript_is_kept_and_each_expression_is_named_with_the_reason() -> None:
     file = file_of(SCRIPTED)
     kept = file_of(to_steps(file))
-    assert kept.module and file.module
+    assert kept.module
+    assert file.module
     assert dump(kept.module) == dump(file.module)
     said = [line.split(": ", 2)[1:] for line in kept_expressions(file)]
     assert said == [
@@ -53,7 +55,9 @@ def test_other_javascript_is_kept_and_each_expression_is_named_with_the_reason()
 def test_the_schema_knows_every_step_type_and_both_places_of_a_workflow() -> None:
     dialect = next(one for one in DIALECTS if one.name == "reactive")
     schema = dialect.schema()
-    assert {name for name in schema["definitions"] if name.startswith("step_")} == {f"step_{name}" for name in KINDS}
+    assert {name for name in schema["definitions"] if name.startswith("step_")} == {
+        f"step_{name}" for name in KINDS
+    }
     assert "workflow" in schema["anyOf"][1]["properties"]
     assert "reactive_ComputedField" in schema_text("any")
 
@@ -72,7 +76,10 @@ def suggested(text: str) -> set[str]:
     readable = f"{HEAD}{STATE}steps:\n  - {{type: user_message, message: x}}\n"
     dialect = next(one for one in DIALECTS if one.name == "reactive")
     typed = f"{HEAD}{STATE}steps:\n{text}"
-    return {one.text for one in dialect.complete(Analysis(HERE, readable), typed.replace("|", ""), typed.index("|"))}
+    return {
+        one.text
+        for one in dialect.complete(Analysis(HERE, readable), typed.replace("|", ""), typed.index("|"))
+    }
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from tests.replay.recording import FOLDER, Recorded, encode, standing, write
+from tests.replay.recording import FOLDER, Recorded, encode, place_of, standing, write
 from tests.support import ROOT
 from tests.torture.agent import Agent, Direct
 from tests.torture.clock import clock_of
@@ -207,12 +207,12 @@ def main(wanted: list[str]) -> int:
         return 2
     if not wanted:
         for path in FOLDER.glob("*.json"):
-            if path.stem not in names:
+            if path not in map(place_of, names):
                 path.unlink()
     for name in wanted or names:
         traces = explored(name)
         recorded = record_all(name, traces)
-        write(FOLDER / f"{name}.json", recorded)
+        write(place_of(name), recorded)
         events = sum(len(one.events) for one in recorded)
         print(
             f"{name}: {len(traces) + len(_MADE_UP)} ways, {len(recorded)} runs, {events} events", flush=True

@@ -79,6 +79,11 @@ def _without_retry(snapshot: Snapshot) -> str:
     return values.to_text(data)
 
 
+def place_of(workflow: str) -> Path:
+    """The file of a workflow's recorded runs. Not every disk takes the colon of a name."""
+    return FOLDER / f"{workflow.replace(':', '-')}.json"
+
+
 def write(path: Path, recorded: list[Recorded]) -> None:
     path.write_text(to_text(recorded), encoding="utf-8")
 
@@ -95,7 +100,7 @@ def to_text(recorded: list[Recorded]) -> str:
 
 def read(workflow: str) -> list[Recorded]:
     """The recorded runs of a workflow and of their children."""
-    text = (FOLDER / f"{workflow}.json").read_text(encoding="utf-8")
+    text = place_of(workflow).read_text(encoding="utf-8")
     return [Recorded(**one) for one in json.loads(text)]
 
 

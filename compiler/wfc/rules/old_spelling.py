@@ -6,6 +6,7 @@ word for it. Both are still read.
 Bad:
 
 ```yaml
+description: Keep count.
 default_state:
   attempts: 0
 steps:
@@ -15,6 +16,7 @@ steps:
 Good:
 
 ```yaml
+description: Keep count.
 default_state:
   raw:
     attempts: 0

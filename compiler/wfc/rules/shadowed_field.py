@@ -5,6 +5,7 @@ Both exist, and a bare name, `this.name` and the final state show the computed o
 Bad:
 
 ```yaml
+description: Keep count.
 default_state:
   raw: {files: ""}
 state_schema:
@@ -17,6 +18,7 @@ steps:
 Good:
 
 ```yaml
+description: Keep count.
 default_state:
   raw: {listing: ""}
 state_schema:

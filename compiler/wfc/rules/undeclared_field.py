@@ -5,6 +5,7 @@ It is probably a misspelt name. A file that declares no fields may write any.
 Bad:
 
 ```yaml
+description: Keep count.
 default_state:
   raw: {attempts: 0}
 steps:
@@ -14,6 +15,7 @@ steps:
 Good:
 
 ```yaml
+description: Keep count.
 default_state:
   raw: {attempts: 0}
 steps:

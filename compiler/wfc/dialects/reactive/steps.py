@@ -173,7 +173,7 @@ class Steps:
         own = Texts(place, self.reports)
         if step.command is None:
             return []
-        keys["command"] = own.text(step.command.node)
+        keys["command"] = own.words(step.command.node)
         is_client = step.execution_context is not None and step.execution_context.text == "client"
         keys["runner"] = None if is_agents or is_client else "server"
         keys["fails_on_exit"] = True
@@ -182,12 +182,12 @@ class Steps:
         elif _mentions(keys.get("changes"), "result.value"):
             keys["output_format"] = "text"
         if step.working_directory:
-            keys["working_dir"] = own.text(step.working_directory.node)
+            keys["working_dir"] = own.words(step.working_directory.node)
         if step.env:
             keys["env"] = own.tree(step.node.get("env") or step.node)
         reason: Text | None = step.values.get("reason")
         if reason:
-            keys["reason"] = own.text(reason.node)
+            keys["reason"] = own.words(reason.node)
         keys |= self._times(step, own, COMMAND_SECONDS, 1000 if is_agents else 1)
         return [self._core(step, place, "shell", keys, own, texts)]
 
@@ -226,9 +226,9 @@ class Steps:
         own = Texts(place, self.reports)
         if step.prompt is None:
             return []
-        keys |= {"prompt_type": "choice" if is_choice else "text", "message": own.text(step.prompt.node)}
+        keys |= {"prompt_type": "choice" if is_choice else "text", "message": own.words(step.prompt.node)}
         if step.instructions:
-            keys["instructions"] = own.text(step.instructions.node)
+            keys["instructions"] = own.words(step.instructions.node)
         if is_choice:
             keys["options"] = own.tree(step.choices.node) if step.choices else Sequence(step.span, [])
         kind = step.setting("input_type")
@@ -283,7 +283,7 @@ class Steps:
             keys = _merged(keys, more)
             texts.reads |= inner.reads
             keys |= {k: v for k, v in self._times(response, own, 0).items() if v}
-        keys["instructions"] = own.text(prompt.prompt.node)
+        keys["instructions"] = own.words(prompt.prompt.node)
         if prompt.context:
             context = [
                 Entry(made(name, tree.span), own.tree(tree.node)) for name, tree in prompt.context.items()
@@ -325,7 +325,7 @@ class Steps:
         own = Texts(place, self.reports)
         keys: Keys = {"until_answer": True}
         if step.message:
-            keys["message"] = own.text(step.message.node)
+            keys["message"] = own.words(step.message.node)
         if isinstance(step.timeout_seconds, Literal):
             keys["duration_seconds"] = self._seconds(step, "timeout_seconds", step.timeout_seconds, own)
         return [self._core(step, place, "wait", keys, own)]
@@ -336,7 +336,7 @@ class Steps:
         own = Texts(place, self.reports)
         if step.message is None:
             return []
-        keys: Keys = {"message": own.text(step.message.node)}
+        keys: Keys = {"message": own.words(step.message.node)}
         keys["message_type"] = step.message_type.node if step.message_type else None
         keys["format"] = step.format.node if step.format else None
         return [self._core(step, place, "say", keys, own)]
@@ -419,7 +419,7 @@ class Steps:
         shared = self.scope.tasks.shared(step.sub_agent_task.text)
         keys["shares"] = words(step.span, shared) if shared else None
         if step.sub_agent_prompt_override:
-            keys["prompt"] = own.text(step.sub_agent_prompt_override.node)
+            keys["prompt"] = own.words(step.sub_agent_prompt_override.node)
         keys["on_child_error"] = self._child_errors(step, own)
         limit = step.timeout_seconds or self.scope.tasks.limit(step.sub_agent_task.text)
         if isinstance(limit, Literal):
@@ -475,7 +475,7 @@ class Steps:
             step.span,
             id=self.scope.free(f"{place.step}_message"),
             type="say",
-            message=own.text(step.message.node),
+            message=own.words(step.message.node),
         )
         if own.reads:
             told.entries.append(Entry(made("needs_state", step.span), words(step.span, own.reads)))

@@ -94,7 +94,7 @@ def prompt_steps(task: Task, texts: Texts) -> list[Node]:
     """The one step of a task that has a prompt instead of steps."""
     assert task.prompt_template is not None
     node: Scalar = task.prompt_template.node
-    keys: dict[str, Any] = {"id": "prompt", "type": "delegate", "instructions": texts.text(node)}
+    keys: dict[str, Any] = {"id": "prompt", "type": "delegate", "instructions": texts.words(node)}
     if task.context_template:
         context = [
             Entry(made(name, tree.span), texts.tree(tree.node))

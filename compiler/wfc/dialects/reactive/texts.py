@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from wfc.caching import pattern
 from wfc.dialects.base import Piece, Reports, made, translated
-from wfc.dialects.reactive.names import SCOPES, Meaning, Place, meaning
+from wfc.dialects.reactive.names import SCOPES, TIERS, Meaning, Place, meaning
 from wfc.dialects.reactive.scripts import holes, joined, script
 from wfc.findings import Edit, Fix, Severity
 from wfc.suggest import did_you_mean, nearest
@@ -55,6 +55,35 @@ class Texts:
             at = hole.inner_end
         pieces.append(_copy(node.text, at, len(node.text)))
         return translated(node, pieces)
+
+    def words(self, node: Scalar) -> Scalar:
+        """A text with holes that is always text: a value alone in it is printed as within other text."""
+        found = holes(node.text)
+        is_lone = len(found) == 1 and not _outside(node.text, found[0]).strip()
+        if not is_lone or self._is_text(node.text[found[0].inner_start : found[0].inner_end]):
+            return self.text(node)
+        size = len(node.text)
+        pieces: tuple[Piece, ...] = getattr(self.text(node), "pieces", ())
+        return translated(node, [*pieces, Piece("{{ '' }}", size, size)])
+
+    def _is_text(self, code: str) -> bool:
+        """Whether an expression gives text, as far as can be seen: it is a reference to no field of another type."""
+        parsed = script(code)
+        read = parsed.reads[0] if parsed and len(parsed.reads) == 1 else None
+        if read is None or read.start or read.end < len(code):
+            return False
+        match [read.root, *(str(part.name) for part in read.path)]:
+            case ["inputs" | "error", _]:
+                return True
+            case [tier, name] if tier in TIERS:
+                return name not in self.place.fields.computed and self._holds_text(name)
+            case [name]:
+                is_field = name in self.place.fields.computed or not self._holds_text(name)
+                return name in self.place.result or not is_field
+        return False
+
+    def _holds_text(self, field: str) -> bool:
+        return self.place.fields.types.get(field, "string") == "string"
 
     def expression(self, node: Scalar) -> Scalar:
         """A field that takes an expression. Braces may be left out, or stand around parts of it."""
