@@ -9,13 +9,13 @@ import pytest
 from tests.errors.test_errors import FIXED, files_of, findings
 from wfc.rules import BY_CODE, RULES
 
-SAFE = ["WF002", "WF003", "WF005", "WF209", "WF211", "WF216", "WF301", "WF302", "WF704"]
+SAFE = ["WF002", "WF003", "WF005", "WF012", "WF209", "WF211", "WF216", "WF301", "WF302", "WF704"]
 UNSAFE = [
     *("WF004", "WF006", "WF007", "WF009"),
     *("WF102", "WF103", "WF104", "WF106", "WF109", "WF111", "WF112"),
     *("WF113", "WF115", "WF118", "WF202", "WF203", "WF204", "WF206", "WF210", "WF213"),
     *("WF221", "WF222", "WF223"),
-    *("WF303", "WF306", "WF307", "WF309", "WF316"),
+    *("WF303", "WF306", "WF307", "WF309", "WF316", "WF318"),
     *("WF401", "WF410", "WF412"),
     *("WF501", "WF502", "WF503", "WF505", "WF510"),
 ]
