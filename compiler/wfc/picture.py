@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from wfc.ir import FINISHED, Chart, Module, State, Vertex
-from wfc_runtime.picture.build import TIP_WIDTH, Builder, badge_of, heading_of, merged, who_of
+from wfc_runtime.picture.build import TIP_WIDTH, Builder, badge_of, fields_flow, heading_of, merged, who_of
 from wfc_runtime.picture.model import Flow, Line, Link, Node, Panel, Picture, Shape
 from wfc_runtime.picture.text import shorten, show
 
@@ -24,8 +24,7 @@ def to_picture(
 ) -> Picture:
     """All charts of a workflow, or that of one task. The main steps are shown as the `graph`, or as the phases of the
     `outline`, if there is one."""
-    charts = [chart for title, chart in module.tasks.items() if task in (None, title)]
-    panels = [_panel(chart, f"task {chart.title}", Builder(chart).root(), chart.title) for chart in charts]
+    panels: list[Panel] = []
     if task is None:
         main = module.main
         flow = (
@@ -35,12 +34,25 @@ def to_picture(
             if outline
             else Builder(main).root()
         )
-        panels.insert(0, _panel(main, f"{module.name} {module.version}".strip(), flow))
+        panels.append(_panel(main, f"{module.name} {module.version}".strip(), flow))
+        panels += _fields_panel(main, f"computed fields of {module.name}", "fields")
+    for title, chart in module.tasks.items():
+        if task in (None, title):
+            panels.append(_panel(chart, f"task {title}", Builder(chart).root(), title))
+            panels += _fields_panel(chart, f"computed fields of {title}", f"{title} fields")
     return Picture(module.name if task is None else f"{module.name}: {task}", tuple(panels))
 
 
 def _panel(chart: Chart, caption: str, flow: Flow, name: str = "main") -> Panel:
     return Panel(shorten(caption, 120), tuple(chart.inputs), chart.description, flow, name)
+
+
+def _fields_panel(chart: Chart, caption: str, name: str) -> list[Panel]:
+    derived = {
+        field: (one.arguments.get("reads", ()), one.arguments.get("value"))
+        for field, one in chart.derived.items()
+    }
+    return [_panel(chart, caption, fields_flow(chart.title, derived), name)] if derived else []
 
 
 def _graph_flow(chart: Chart, graph: Graph) -> Flow:

@@ -377,3 +377,20 @@ def _pruned(flow: Flow) -> Flow:
     ends = (Shape.END, Shape.JOIN)
     flow.nodes = [node for node in flow.nodes if node.shape not in ends or node.id in reached]
     return flow
+
+
+def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) -> Flow:
+    """What derived fields are computed from. Each has the fields that it reads, and its expression."""
+    read = [field for reads, _ in derived.values() for field in reads if field not in derived]
+    flow = Flow(title, [Node("start", Shape.START, stands_for="")])
+    for field in dict.fromkeys([*read, *derived]):
+        reads, value = derived.get(field, ((), None))
+        is_derived = field in derived
+        detail = show_condition(value) if is_derived else "written by steps"
+        tip = (f"computed from: {', '.join(reads) or 'inputs'}", show(value, TIP_WIDTH)) if is_derived else ()
+        color = "state" if is_derived else "control"
+        flow.nodes.append(Node(f"field_{field}", Shape.BOX, field, show(detail, 80), color, tip=tip))
+        flow.links += [Link(f"field_{one}", f"field_{field}") for one in reads] or [
+            Link("start", f"field_{field}")
+        ]
+    return flow

@@ -16,7 +16,7 @@ from wfc_runtime.machine.effects import Ask, Assign, Effect, Fail, Return
 from wfc_runtime.machine.interpreter import Condition, Ended, NextItem, structure_of
 from wfc_runtime.machine.say import Say
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.picture.build import Builder
+from wfc_runtime.picture.build import Builder, fields_flow
 from wfc_runtime.picture.model import Panel, Picture
 from wfc_runtime.picture.svg import render_svg
 from wfc_runtime.picture.text import shorten
@@ -219,6 +219,10 @@ def picture_of(module: Module) -> Picture:
         inputs = tuple(one.alias or name for name, one in machine.inputs.model_fields.items())
         drawn_as = "main" if is_main else name
         panels.append(Panel(shorten(caption, 120), inputs, about, Builder(chart).root(), drawn_as))
+        if machine.derived:
+            derived = {field: (one.reads, one.value) for field, one in machine.derived.items()}
+            flow, beside = fields_flow(name, derived), "fields" if is_main else f"{name} fields"
+            panels.append(Panel(shorten(f"computed fields of {name}", 120), inputs, about, flow, beside))
     return Picture(workflow.name, tuple(panels))
 
 
