@@ -265,7 +265,14 @@ def test_every_step_of_a_shipped_workflow_is_in_its_picture(name: str) -> None:
 def test_derived_fields_are_shown_with_what_they_are_computed_from() -> None:
     module = shipped("deps-audit")
     panel = next(one for one in to_picture(module).panels if one.chart == "fields")
-    assert [node.title for node in panel.flow.nodes] == ["", "report", "outdated", "major", "minor", "summary"]
+    assert [node.title for node in panel.flow.nodes] == [
+        "",
+        "report",
+        "outdated",
+        "major",
+        "minor",
+        "summary",
+    ]
     assert ("field_major", "field_minor") in [(link.source, link.target) for link in panel.flow.links]
 
 
