@@ -50,7 +50,7 @@ STEPS = """
      max_retries: 2, state_update: {path: raw.text, value: "{{ input }}"}}
   to:
     {id: a, type: prompt, prompt_type: text, message: "Who?", default: ada, validation: {pattern: "^a"},
-     error_message: No., max_attempts: 3, changes: [{path: [text], value: "{{ result.input }}"}]}
+     error_message: No., max_answers: 3, changes: [{path: [text], value: "{{ result.input }}"}]}
 - from:
     {id: a, type: user_input, prompt: "How many?", input_type: number, validation: {min: 1},
      state_update: {path: raw.count}}
@@ -192,10 +192,10 @@ def test_a_task_shares_the_fields_that_it_uses_or_has_its_own() -> None:
     shared, alone, by_prompt = (found["tasks"][name] for name in ("shared", "alone", "by_prompt"))
     assert every["shares"] == ["by_name", "listing"]
     assert shared["derived"].keys() == {"lines"}
-    assert "initial_state" not in shared
-    assert every["with"] == {"file": "{{ item?.file ?? item }}", "depth": "{{ item?.depth ?? 2 }}"}
+    assert shared["initial_state"] == {"by_name": {}, "listing": ""}
+    assert every["with"] == {"file": "{{ Object(item).file ?? item }}", "depth": "{{ Object(item).depth ?? 2 }}"}
     assert (every["child_deadline"], every["prompt"]) == (600, "Work on {{ state.text }}")
-    assert every["on_child_error"] == {"strategy": "retry_failed", "max_retries": 2, "collect": ["errors"]}
+    assert every["on_child_error"] == {"retries": 2, "collect": ["errors"]}
     assert shared["completes_on_failure"] is True
     assert shared["on_failure"][0]["changes"] == [
         {"path": ["by_name", "{{ item }}"], "value": "{{ error.code }}"}

@@ -233,12 +233,12 @@ class Steps:
             keys["options"] = own.tree(step.choices.node) if step.choices else Sequence(step.span, [])
         kind = step.setting("input_type")
         if not is_choice and kind in ("number", "integer", "boolean"):
-            keys["input_type"] = kind
+            keys["input_type"] = "boolean" if kind == "boolean" else "number"
         if step.default is not None:
             keys["default"] = step.default.node
         keys |= self._rules(step)
         if step.max_retries is not None:
-            keys["max_attempts"] = int(step.max_retries.value) + 1
+            keys["max_answers"] = int(step.max_retries.value) + 1
         keys |= {name: value for name, value in self._times(step, own, 0).items() if name == "deadline"}
         return [self._core(step, place, "prompt", keys, own, texts)]
 
@@ -420,29 +420,30 @@ class Steps:
         keys["shares"] = words(step.span, shared) if shared else None
         if step.sub_agent_prompt_override:
             keys["prompt"] = own.words(step.sub_agent_prompt_override.node)
-        keys["on_child_error"] = self._child_errors(step, own)
+        keys |= self._child_errors(step, own)
         limit = step.timeout_seconds or self.scope.tasks.limit(step.sub_agent_task.text)
         if isinstance(limit, Literal):
             keys["child_deadline"] = self._seconds(step, "timeout_seconds", limit, own)
         return [self._core(step, place, "foreach", keys, own, given, texts)]
 
-    def _child_errors(self, step: kinds.ParallelForeach, texts: Texts) -> Mapping | None:
+    def _child_errors(self, step: kinds.ParallelForeach, texts: Texts) -> Keys:
         errors = step.on_sub_agent_error
         if errors is None:
-            return None
-        collects = bool(errors.setting("collect_errors")) or errors.error_state_path is not None
+            return {}
+        strategy = errors.setting("strategy")
         path = None
-        if collects and errors.error_state_path:
+        if errors.error_state_path and (errors.collect_errors is None or errors.collect_errors.value):
             target = Updates(texts, self.reports).target(errors.error_state_path)
             path = Sequence(errors.span, target[0]) if target else None
-        strategy = errors.strategy
-        is_retry = strategy is not None and strategy.text == "retry_failed"
-        return mapping(
-            errors.span,
-            strategy=strategy.node if strategy else None,
-            max_retries=errors.setting("max_retries") if is_retry else None,
-            collect=path,
-        )
+        retries = errors.setting("max_retries") if strategy == "retry_failed" else None
+        keys: Keys = {}
+        if retries or path:
+            keys["on_child_error"] = mapping(errors.span, retries=retries, collect=path)
+        if strategy == "continue":
+            keys["on_error"] = made("continue", errors.span)
+        if strategy == "fail_all":
+            keys["join"] = made("fail_fast", errors.span)
+        return keys
 
     def _include(self, step: kinds.IncludeWorkflow, place: Place) -> list[Node]:
         if step.workflow is None:

@@ -72,11 +72,11 @@ def _from_item(task: Task, step: ParallelForeach) -> dict[str, Node]:
     if len(needed) != 1 or not others:
         return {}
     at = step.span
-    found: dict[str, Node] = {needed[0]: made(f"{{{{ item?.{needed[0]} ?? item }}}}", at)}
+    found: dict[str, Node] = {needed[0]: made(f"{{{{ Object(item).{needed[0]} ?? item }}}}", at)}
     for name in others:
         declared = (task.inputs or {})[name]
         default = declared.default if isinstance(declared, InputDeclaration) else None
-        found[name] = made(f"{{{{ item?.{name} ?? {_literal(default.data if default else None)} }}}}", at)
+        found[name] = made(f"{{{{ Object(item).{name} ?? {_literal(default.data if default else None)} }}}}", at)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from wfc.dialects.base import Reports, made
@@ -62,6 +62,7 @@ class _Translation:
         self.tasks = Tasks(file)
         self.main = ScopeNames(file, self.tasks.workflow_fields, self.tasks)
         self.scopes: list[ScopeNames] = [self.main]
+        self._outer: dict[str, Node] = {}
 
     def root(self) -> Mapping:
         file = self._file
@@ -78,6 +79,7 @@ class _Translation:
         keys["inputs"] = _inputs(file)
         self.main.loop_names = _loop_names(file.state_schema)
         computed = self._derived(self.main)
+        self._outer = self._initial_of_workflow()
         tasks = {name: self._task(name, task, computed) for name, task in self.tasks.all.items()}
         otherwise = "continue" if errors and errors.setting("on_error") == "continue" else ""
         keys["steps"] = self._steps(self.main, otherwise)
@@ -122,9 +124,13 @@ class _Translation:
                 scope.reads |= dict.fromkeys(one.reads)
         return found
 
-    def _state(self, scope: ScopeNames) -> dict[str, Node | None]:
-        """Initial values, values that are computed at the start, and fields that are not part of the result."""
-        initial: dict[str, Node] = {}
+    def _state(self, scope: ScopeNames, shared: Iterable[str] = ()) -> dict[str, Node | None]:
+        """Initial values, values that are computed at the start, and fields that are not part of the result.
+
+        A field that a task shares has the initial value of the workflow's, so that its type is known; a child gets the
+        value of its parent.
+        """
+        initial: dict[str, Node] = {name: self._outer.get(name, made(None, scope.span)) for name in shared}
         start: dict[str, Node] = {}
         at = scope.shape.span
         state: DefaultState | None = scope.shape.default_state
@@ -138,10 +144,10 @@ class _Translation:
                 places[known[name]] = keys.get(name, at)
                 (start if _has_holes(tree.node) else initial)[known[name]] = texts.tree(tree.node)
         owned = (*scope.fields.raw.values(), *scope.fields.globals.values())
-        if not scope.is_task or has_own_state(scope.shape):  # type: ignore[arg-type]  # a task then
-            shared = frozenset(self.tasks.workflow_fields.globals.values()) if scope.is_task else frozenset()
+        if isinstance(scope.shape, ReactiveFile) or has_own_state(scope.shape):
+            theirs = frozenset(self.tasks.workflow_fields.globals.values()) if scope.is_task else frozenset()
             for name in owned:
-                if name not in start and name not in shared:
+                if name not in start and name not in theirs:
                     initial.setdefault(name, made(None, at))
         kept = scope.keep_counters()
         internal = [*dict.fromkeys(kept), *scope.included]
@@ -156,6 +162,15 @@ class _Translation:
             "start_values": keyed(at, start, places) if start else None,
             "internal": words(at, internal) if internal else None,
         }
+
+    def _initial_of_workflow(self) -> dict[str, Node]:
+        """The constant initial values of the workflow's fields."""
+        state: DefaultState | None = self._file.default_state
+        fields, found = self.main.fields, dict[str, Node]()
+        for tier, known in (("raw", fields.raw), ("state", fields.raw), ("global", fields.globals)):
+            values: dict[str, Tree] = (state.values.get(tier) or {}) if state else {}
+            found |= {known[name]: tree.node for name, tree in values.items() if not _has_holes(tree.node)}
+        return found
 
     # -- error handling
 
@@ -200,9 +215,10 @@ class _Translation:
             keys["completes_on_failure"] = True
         if not own:
             computed = {one: outer[one] for one in needed_derived(scope.reads, outer)}
-        self.tasks.share(name, _shared(scope, computed, self.tasks, own))
+        shared = _shared(scope, computed, self.tasks, own)
+        self.tasks.share(name, shared)
         keys["derived"] = _computed(task.span, computed)
-        keys |= self._state(scope)
+        keys |= self._state(scope, shared)
         return mapping(task.node.span, **keys)
 
 
