@@ -193,7 +193,10 @@ def test_a_task_shares_the_fields_that_it_uses_or_has_its_own() -> None:
     assert every["shares"] == ["by_name", "listing"]
     assert shared["derived"].keys() == {"lines"}
     assert shared["initial_state"] == {"by_name": {}, "listing": ""}
-    assert every["with"] == {"file": "{{ Object(item).file ?? item }}", "depth": "{{ Object(item).depth ?? 2 }}"}
+    assert every["with"] == {
+        "file": "{{ Object(item).file ?? item }}",
+        "depth": "{{ Object(item).depth ?? 2 }}",
+    }
     assert (every["child_deadline"], every["prompt"]) == (600, "Work on {{ state.text }}")
     assert every["on_child_error"] == {"retries": 2, "collect": ["errors"]}
     assert shared["completes_on_failure"] is True

@@ -76,7 +76,9 @@ def _from_item(task: Task, step: ParallelForeach) -> dict[str, Node]:
     for name in others:
         declared = (task.inputs or {})[name]
         default = declared.default if isinstance(declared, InputDeclaration) else None
-        found[name] = made(f"{{{{ Object(item).{name} ?? {_literal(default.data if default else None)} }}}}", at)
+        found[name] = made(
+            f"{{{{ Object(item).{name} ?? {_literal(default.data if default else None)} }}}}", at
+        )
     return found
 
 
