@@ -69,6 +69,10 @@ def solve(inference: ScopeInference, children: Children) -> None:
 def _fixed_type(step: Step, definition: Definition, kind: Type, children: Children) -> Type | None:
     """The type of a result that does not depend on the state: an answer, or the result of a child."""
     child = step.child()
+    output = step.values.get("output_to")
+    if child is not None and (output is None or definition.field != output.text):
+        # A field that its children share.
+        return None
     if child is not None and child.is_task:
         result = children.returned(child)
         return ListType(stored(with_failures(result) if definition.after_failure else result))
