@@ -402,7 +402,11 @@ steps:
     input_type: number
     validation: {min: 1, max: 9, error_message: "Between 1 and 9."}
     state_update: {path: raw.count, value: "{{ input }}"}
-  - {id: sure, type: user_input, prompt: "Sure?", input_type: boolean, state_update: {path: raw.sure, value: "{{ input }}"}}
+  - id: sure
+    type: user_input
+    prompt: Sure?
+    input_type: boolean
+    state_update: {path: raw.sure, value: "{{ input }}"}
   - {id: who, type: user_input, prompt: "Who?", default: Ada, state_update: {path: raw.name, value: "{{ input }}"}}
   - {id: pause, type: wait_step, message: Done.}
 """
