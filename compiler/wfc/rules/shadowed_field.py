@@ -7,7 +7,7 @@ Bad:
 ```yaml
 description: Keep count.
 default_state:
-  raw: {files: ""}
+  raw: {files: "a,b"}
 state_schema:
   computed:
     files: {from: raw.files, transform: "input.split(',')"}
@@ -20,7 +20,7 @@ Good:
 ```yaml
 description: Keep count.
 default_state:
-  raw: {listing: ""}
+  raw: {listing: "a,b"}
 state_schema:
   computed:
     files: {from: raw.listing, transform: "input.split(',')"}
