@@ -10,9 +10,9 @@ default_state:
   raw: {files: "a,b"}
 state_schema:
   computed:
-    files: {from: raw.files, transform: "input.split(',')"}
+    files: {from: raw.files, transform: "input.trim()"}
 steps:
-  - {id: say, type: user_message, message: "{{ files.length }} files."}
+  - {id: say, type: user_message, message: "{{ files }}."}
 ```
 
 Good:
@@ -23,9 +23,9 @@ default_state:
   raw: {listing: "a,b"}
 state_schema:
   computed:
-    files: {from: raw.listing, transform: "input.split(',')"}
+    files: {from: raw.listing, transform: "input.trim()"}
 steps:
-  - {id: say, type: user_message, message: "{{ files.length }} files."}
+  - {id: say, type: user_message, message: "{{ files }}."}
 ```
 """
 
