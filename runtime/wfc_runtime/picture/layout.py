@@ -119,17 +119,17 @@ class _Upright:
         ]
         self._stretches = sorted(stretches)
         self._next = 0
-        self._open: list[tuple[float, float]] = []
-        """The lower end and the place of those that began above the last height."""
+        self._open: dict[float, float] = {}
+        """The lowest end of those that began above the last height, by their place: a bundle counts once."""
 
     def at(self, height: float) -> tuple[float, ...]:
         """Where lines cross a height. Heights are asked from top to bottom, so each stretch is looked at once."""
         while self._next < len(self._stretches) and self._stretches[self._next][0] < height:
             _, low, x = self._stretches[self._next]
-            self._open.append((low, x))
+            self._open[x] = max(low, self._open.get(x, low))
             self._next += 1
-        self._open = [(low, x) for low, x in self._open if low > height]
-        return tuple(sorted({x for _, x in self._open}))
+        self._open = {x: low for x, low in self._open.items() if low > height}
+        return tuple(sorted(self._open))
 
 
 def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
@@ -177,6 +177,7 @@ class _Fold:
     def __init__(self, scene: Scene, cuts: list[_Cut]) -> None:
         self.cuts = cuts
         self._heights = [cut.height for cut in cuts]
+        self._paths: dict[tuple[int, float], list[tuple[float, float]]] = {}
         self.columns = [_Column(top) for top in (0.0, *(cut.top for cut in cuts))]
         for box in scene.boxes:
             column = self.column_at(box.top)
@@ -217,6 +218,12 @@ class _Fold:
 
     def path_across(self, number: int, x: float) -> list[tuple[float, float]]:
         """The way of a line from the foot of a column to the head of the next one."""
+        # The lines of a bundle share it.
+        if (number, x) not in self._paths:
+            self._paths[number, x] = self._path_across(number, x)
+        return self._paths[number, x]
+
+    def _path_across(self, number: int, x: float) -> list[tuple[float, float]]:
         cut, before, after = self.cuts[number], self.columns[number], self.columns[number + 1]
         lane = _LANE * cut.lane_of(x)
         foot = before.bottom + before.dy + _FOOT + lane
