@@ -64,12 +64,77 @@ MORE: dict[str, Step] = {
         "line_start": 1,
         "line_end": 9,
     },
+    "http_call": {
+        "method": "POST",
+        "headers": {"Accept": "text/plain"},
+        "json": {"a": 1},
+        "content": "a",
+        "timeout": 5,
+        "follow_redirects": False,
+    },
+    "sql": {
+        "engine": "sqlite",
+        "params": [1],
+        "init_sql": "CREATE TABLE IF NOT EXISTS t (a)",
+        "model": {"name": "t"},
+        "op": "select",
+        "data": {"a": 1},
+        "where": {"a": 1},
+        "order": ["a"],
+        "limit": 3,
+        "offset": 1,
+        "columns": ["a"],
+        "conflict": ["a"],
+        "timeout": 5,
+    },
+    "run_block": {"inputs": {"a": 1}, "about": "Does it.", "timeout": 5, "result_schema": {"type": "object"}},
     "check_files": {"folder": "docs"},
     "git_snapshot": {"otherwise": "skip"},
     "git_changes": {"otherwise": "skip", "scopes": {"writer": ["docs/", "!docs/old"], "tester": None}},
 }
 """What may be said of each, beside what it needs."""
-UNMODELLED = ("edit_file", "read_files", "check_files", "git_snapshot", "git_changes")
+UNMODELLED = (
+    *("edit_file", "read_files", "check_files", "git_snapshot", "git_changes"),
+    *("http_call", "sql", "run_block"),
+)
+FURTHER: dict[str, tuple[Step, ...]] = {
+    "foreach": (
+        {"child_deadline": 60},
+        {"join": "all"},
+        {"numbered": True},
+        {"on_child_error": {"retries": 1}},
+        {"prompt": "Look at it."},
+        {"session": "one"},
+        {"shares": ["tally"]},
+    ),
+    "while": ({"at_limit": "leave"}, {"count_to": "turns"}),
+    "call": ({"choose": "{{ 'helper' }}", "among": ["helper"]},),
+    "parallel": ({"join": "all"}, {"on_error": "continue"}),
+    "return": ({"state": True},),
+    "shell": ({"output_format": "lines"}, {"reason": "It is needed."}),
+    "prompt": (
+        {"default": "x"},
+        {"error_message": "Not so."},
+        {"input_type": "string"},
+        {"instructions": "Take your time."},
+        {"max_answers": 3},
+        {"questions": [{"id": "q", "text": "Well?"}]},
+    ),
+    "wait": ({"until_answer": True},),
+    "delegate": (
+        {"context": {"a": 1}},
+        {"instructions_file": "brief.md"},
+        {"isolation": "worktree"},
+        {"session": "one"},
+    ),
+    "read_files": ({"mode": "full"},),
+}
+"""What a step may have besides, one at a time. Only the form counts: such workflows are not run."""
+UNANSWERED = (
+    *("change", "each", "say", "condition", "while", "parallel", "goto", "set_state", "return", "fail"),
+    *("break", "continue"),
+)
+"""Steps without a result that could be written in parts."""
 SERVED = tuple(kind for kind in MORE if kind not in UNMODELLED)
 """What a server may do itself; where it may not, the agent does it."""
 
@@ -98,7 +163,8 @@ class Actions:
     def _served(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         # No two branches may write the same file.
         path, chosen = f"file-{step['id']}", text(self.choose, sight)
-        says_nothing = step["type"].startswith(("read_", "create_worktree", "check_", "git_"))
+        without_text = ("read_", "create_worktree", "check_", "git_", "http_", "sql", "run_block")
+        says_nothing = step["type"].startswith(without_text)
         made = chosen.text if says_nothing else self._use(chosen, reads)
         fields: Step = {
             "create_file": {"path": path, "content": made, "overwrite": self.choose.chance()},
@@ -115,6 +181,9 @@ class Actions:
         }
         fields |= {
             "check_files": {"paths": [path, "docs/*.md"]},
+            "http_call": {"url": "https://example.org/"},
+            "sql": {"path": path, "sql": "SELECT 1"},
+            "run_block": {"block": "Own"},
             "git_snapshot": {},
             "git_changes": {"since": {"head": None, "files": {}, "proved": False}},
         }
@@ -133,7 +202,7 @@ class Actions:
 
     def _wishes(self, step: Step) -> None:
         """What a run without a person asks of its agents. Nothing here changes where a run goes."""
-        if self.whole and self.choose.chance(5):
+        if self.whole and self.choose.chance(3):
             wishes: tuple[Step, ...] = (
                 {"model": "fast"},
                 {"subagent_type": "general-purpose"},

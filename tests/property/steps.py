@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.property.actions import SERVED, UNMODELLED, Actions, Step
+from tests.property.actions import FURTHER, SERVED, UNANSWERED, UNMODELLED, Actions, Step
 from tests.property.expressions import (
     ANY,
     BOOL,
@@ -97,7 +97,7 @@ class Writer(Actions):
         kinds += ["break", "continue"] if self.loops else []
         kinds += ["goto"] if any(self.lists) else []
         kinds += ["return"] if self.returns and len(self.lists) > 1 else []
-        kinds += ["fail"] if self.whole else []
+        kinds += ["fail", "change", "say", *(["each"] if depth else [])] if self.whole else []
         served = (*SERVED, *UNMODELLED, *UNMODELLED) if self.whole else SERVED
         kind = self.choose.pick(served) if self.choose.chance(self.served) else self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
@@ -108,6 +108,8 @@ class Writer(Actions):
         inner = sight.inside() if may_be_skipped else sight
         write = self._served if kind in served else getattr(self, f"_{kind}")
         kept = write(step, inner, reads, depth)
+        if self.whole:
+            self._further(step, kind)
         if self.choose.chance(4):
             step["description"] = self.choose.prose()
         if kept is not None:
@@ -115,6 +117,20 @@ class Writer(Actions):
         if reads:
             step["needs_state"] = sorted(reads)
         return step
+
+    def _further(self, step: Step, kind: str) -> None:
+        """Fields that the model does not know."""
+        if kind in FURTHER and (kind == "foreach" or self.choose.chance()):
+            step |= self.choose.pick(FURTHER[kind])
+        if kind in UNANSWERED:
+            return
+        written = [{"path": [self.choose.fresh(FIELD_STEMS, self.fields)], "value": 1}]
+        names = ["changes"]
+        names += ["error_changes"] if kind != "wait" else []
+        names += ["fallback"] if kind not in ("wait", "prompt", "foreach", "call") else []
+        if self.choose.chance():
+            name = self.choose.pick(names)
+            step[name] = "x" if name == "fallback" else written
 
     def _when(self, step: Step, sight: Sight, reads: set[str], always: bool) -> bool:
         if not always and not self.choose.chance(4):
@@ -256,6 +272,31 @@ class Writer(Actions):
             "list": self._use(list_of_texts(self.choose, sight), reads),
         }
         self._failure(step, "return")
+
+    def _change(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        field_ = self.choose.fresh(FIELD_STEMS, self.fields)
+        value = self._use(text(self.choose, sight), reads)
+        step["changes"] = [{"path": [field_, "a"], "operation": "set", "value": value}]
+        self._failure(step, "change")
+
+    def _say(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step["message"] = self._use(text(self.choose, sight), reads)
+        if self.choose.chance():
+            step |= {"message_type": "info", "format": "text"}
+        self._failure(step, "say")
+
+    def _each(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step["items"] = self._use(list_of_texts(self.choose, sight), reads)
+        if self.choose.chance():
+            step |= {"as": "one", "index_as": "place", "max_items": 50}
+        if self.choose.chance():
+            names = ("item_to", "index_to")
+            step |= {name: self.choose.fresh(FIELD_STEMS, self.fields) for name in names}
+        self.loops += 1
+        step["steps"] = self.block(sight.inside(), depth - 1, most=2)
+        self.loops -= 1
+        if self.choose.chance():
+            step["on_error"] = "continue"
 
     def _fail(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step |= {

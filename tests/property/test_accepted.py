@@ -48,7 +48,7 @@ def test_most_generated_workflows_are_right() -> None:
 def test_every_step_type_and_every_field_of_the_language_is_generated() -> None:
     seen: dict[str, set[str]] = {kind: set() for kind in STEP_TYPES}
     inputs: set[str] = set()
-    for tree in samples(workflows(returns=True, served=5, whole=True), 800):
+    for tree in samples(workflows(returns=True, served=3, whole=True), 1600):
         for scope in (tree, *tree.get("tasks", {}).values()):
             for decl in scope["inputs"].values():
                 inputs |= {*decl, *decl.get("validation", {})}
