@@ -116,7 +116,7 @@ def test_a_peer_that_is_not_to_be_had_fails_its_section_only(
     [
         (
             ["nonsense"],
-            "there is no section nonsense; there are blocks, compiler, editor, growth, page, peers, server",
+            "there is no section nonsense; there are blocks, compiler, derived, editor, growth, javascript, page",
         ),
         (["compiler", "--write"], "--write needs the section peers"),
     ],
