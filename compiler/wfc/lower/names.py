@@ -49,13 +49,13 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """Names that no state may have."""
 
 CLASS_NAMES = _words("""
-    Annotated Answering Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult ConfirmAnswer
-    CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail FailedChild
-    Failing Field FieldUpdate Fields GitChangesResult GitSnapshotResult Handled InfoAnswer Inputs IsolatedResult
-    Join Literal LoopNames LoopTurn Machine MergeJsonStateResult NotRequired ReadFileResult ReadFilesResult
-    ReadJsonStateResult RenderTemplateResult Report Retry Return Say Secret ShellResult Spawn StartOver State
-    TextAnswer TypedDict UseFallback WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
-    Worktree WriteJsonStateResult
+    Annotated Answering Any Ask Assign Begin ChangeFields CheckFilesResult ChoiceAnswer CommandResult
+    ConfirmAnswer CreateFileResult CreateWorktreeResult Delay DelegateResult Derive EachItem EditFileResult Fail
+    FailedChild Failing Field FieldUpdate Fields GitChangesResult GitSnapshotResult Handled HttpCallResult
+    InfoAnswer Inputs IsolatedResult Join Literal LoopNames LoopTurn Machine MergeJsonStateResult NotRequired
+    ReadFileResult ReadFilesResult ReadJsonStateResult RenderTemplateResult Report Retry Return Say Secret
+    ShellResult Spawn SqlResult StartOver State TextAnswer TypedDict UseFallback WORKFLOW WaitResult Workflow
+    WorkflowInputs WorkflowObject WorkflowState Worktree WriteJsonStateResult
 """)
 """Names that no machine may have: a generated module imports or defines them."""
 

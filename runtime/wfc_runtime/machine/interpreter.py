@@ -64,9 +64,9 @@ class Condition(Guarding):
 def when(text: Any, *reads: str, at_most: int | None = None, up_to: int | None = None) -> Guard:
     """The expression is true. With `at_most`, being true more often than that fails the step; with `up_to`, the guard
     is false then."""
-    if up_to is not None:
-        return as_guard(Condition(text, reads, up_to, True), f"{text} (up to {up_to} times)")
     shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
+    if up_to is not None:
+        return as_guard(Condition(text, reads, up_to, True), f"{shown} (up to {up_to} times)")
     name = shown if at_most is None else f"{shown} (at most {at_most} times)"
     return as_guard(Condition(text, reads, at_most), name)
 
