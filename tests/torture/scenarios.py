@@ -16,6 +16,7 @@ from wfc.author.answers import Answers
 from wfc.config import CompileLimits
 from wfc.testfiles.cases import Case, read_tests
 from wfc.testfiles.reader import Reader
+from wfc_runtime.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Scenario:
     @property
     def label(self) -> str:
         """A name that a folder can have."""
-        return f"{self.workflow}-{self.number}"
+        return f"{self.workflow.replace(':', '-')}-{self.number}"
 
     @property
     def ends_as(self) -> str:
@@ -37,14 +38,15 @@ class Scenario:
 @cache
 def scenarios() -> tuple[Scenario, ...]:
     """All that there are, by workflow."""
+    names = {module.source: module.workflow.name for module in Registry(ROOT / "generated").modules()}
     found: list[Scenario] = []
     for path in sorted((ROOT / "workflows").rglob("*.test.yaml")):
         reader = Reader.of(str(path), path.read_bytes(), CompileLimits())
         cases = read_tests(reader).cases
         assert not reader.found, reader.found
-        # A mission in Markdown has the name of its folder.
-        stem = path.name.removesuffix(".test.yaml")
-        workflow = path.parent.name if stem == "workflow" else stem
+        # By the source: the file of a workflow may have another name, as that of `deps:audit` has.
+        beside = path.relative_to(ROOT).as_posix().removesuffix(".test.yaml")
+        [workflow] = [name for source, name in names.items() if source.rpartition(".")[0] == beside]
         found += [Scenario(workflow, number, case) for number, case in enumerate(cases, 1)]
     return tuple(found)
 
