@@ -50,6 +50,9 @@ class Walk:
     def left(self, state: str) -> None:
         """A walk stores nothing for a state."""
 
+    def ending(self, configuration: list[str]) -> None:
+        """A walk can't be retried."""
+
     def may_leave(self, state: str) -> bool:
         return True
 
@@ -174,6 +177,10 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
 
         values = cls.start_values(inputs) if isinstance(inputs, WorkflowInputs) else inputs or {}
         return Simulation(cls, values, at)
+
+    def before_transition(self, source: State, event: str) -> None:
+        if source.parent is None and event != "__initial__":
+            self.model.ending([str(name) for name in self.configuration_values])
 
     def on_enter_state(self, target: State) -> None:
         if target.is_atomic and not target.final:

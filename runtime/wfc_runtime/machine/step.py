@@ -114,22 +114,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
     if snapshot is None:
         if not isinstance(event, Start):
             raise RefusedError("not_started", "the run has not been started")
-        # A deep copy: the initial values belong to the class.
-        initial = json.loads(json.dumps(dict(structure.initial_values)))
-        given = {name: value for name, value in event.scope.items() if name not in (SHARED, TIME_LIMIT)}
-        shared = event.scope.get(SHARED) or {}
-        initial |= shared
-        snapshot = Snapshot(inputs=event.inputs, scope=given, state=initial, size=size_of(initial))
-        snapshot.shared = list(shared)
-        seconds = event.scope.get(TIME_LIMIT) or structure.time_limit
-        snapshot.ends_at = None if seconds is None else event.at + seconds
-        snapshot.starting = bool(structure.derived or structure.at_start)
-        # Before anything is evaluated: an error of the first step may already quote a secret.
-        snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
-        run = Run(structure, snapshot, event, limits)
-        # Only a parent whose own limit was raised can pass larger inputs.
-        if size_of(event.inputs) > limits.input_bytes:
-            snapshot.room = limits.served_state_bytes
+        run = Run(structure, _first_snapshot(structure, event, limits), event, limits)
         interpreter = run.interpreter = Interpreter(structure, run, [])
         interpreter.start()
     elif isinstance(event, Reopen):
@@ -144,6 +129,26 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         interpreter = run.interpreter = Interpreter(structure, run, snapshot.configuration)
         _happen(run, event)
     return _outcome(run, interpreter.configuration)
+
+
+def _first_snapshot(structure: Structure, event: Start, limits: Limits) -> Snapshot:
+    """The snapshot of a run that is in no state yet."""
+    # A deep copy: the initial values belong to the class.
+    initial = json.loads(json.dumps(dict(structure.initial_values)))
+    given = {name: value for name, value in event.scope.items() if name not in (SHARED, TIME_LIMIT)}
+    shared = event.scope.get(SHARED) or {}
+    initial |= shared
+    snapshot = Snapshot(inputs=event.inputs, scope=given, state=initial, size=size_of(initial))
+    snapshot.shared = list(shared)
+    seconds = event.scope.get(TIME_LIMIT) or structure.time_limit
+    snapshot.ends_at = None if seconds is None else event.at + seconds
+    snapshot.starting = bool(structure.derived or structure.at_start)
+    # Before anything is evaluated: an error of the first step may already quote a secret.
+    snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
+    # Only a parent whose own limit was raised can pass larger inputs.
+    if size_of(event.inputs) > limits.input_bytes:
+        snapshot.room = limits.served_state_bytes
+    return snapshot
 
 
 @lru_cache(maxsize=256)
