@@ -95,7 +95,8 @@ def test_json_holds_the_same_as_data() -> None:
     assert check["doc"].startswith(check["summary"])
     step = json.loads(explain("--json", "delegate").out)
     fields = {field["name"]: field for field in step["fields"]}
-    assert fields["instructions"]["required"]
+    # The task is in `instructions` or in `instructions_file`.
+    assert [name for name, field in fields.items() if field["required"]] == ["id", "type"]
     assert fields["timeout"]["default"] == 300
     assert [prop["name"] for prop in step["results"][0]["properties"]] == [
         "response",
@@ -129,7 +130,8 @@ def test_a_code_that_no_check_has_is_not_taken_for_another() -> None:
         ("exec.allow", "exec.allow (setting of [tool.wfc])", "--allow-exec"),
         ("tool.wfc.exec.write", "exec.write (setting of [tool.wfc])", "--allow-write"),
         ("result_bytes", "run_limits (setting of [tool.wfc])", "`result_bytes`"),
-        ("engine", "engine (setting of [tool.wfc])", "temporal"),
+        ("require_agent", "journal (setting of [tool.wfc])", "`require_agent`"),
+        ("plugins", "plugins (setting of [tool.wfc])", "own-blocks.md"),
     ],
 )
 def test_fields_filters_tests_functions_and_settings_are_explained(topic: str, title: str, part: str) -> None:
@@ -145,7 +147,16 @@ def test_a_word_with_several_meanings_has_a_page_for_each() -> None:
     titles = [
         line for line in explain("default").out.splitlines() if line.startswith(("default (", "agents."))
     ]
-    assert titles == ["default (field)", "default (filter)", "agents.default (setting of [tool.wfc])"]
+    assert titles == [
+        "default (field)",  # of a prompt
+        "default (field)",  # of an input
+        "default (filter)",
+        "agents.default (setting of [tool.wfc])",
+    ]
+    engine = explain("engine").out
+    assert engine.startswith("engine (field)\n\nThe kind of database.\n")
+    assert "\nengine (setting of [tool.wfc])\n\nWhat keeps the runs: `sqlite`" in engine
+    assert "`temporal`" in engine
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_arguments_that_do_not_fit_are_refused_with_how_the_tool_is_called(agent
     told = agent.refusal("submit_result", workflow_id=7, step="look-up")
     assert told == (
         "submit_result: `step` is not an argument; `step_id` is missing; `result` is missing; "
-        "`workflow_id` must be text. Next: submit_result(workflow_id=..., step_id=..., result=...)"
+        "`workflow_id` must be text. Next: submit_result(workflow_id=..., step_id=..., result=..., [usage=...])"
     )
     assert "`inputs` must be an object" in agent.refusal("start_workflow", workflow="greet", inputs=[1])
     assert "[reason=...]" in agent.refusal("cancel_workflow", why="x")

@@ -141,7 +141,7 @@ def _result(page: StepPage, result: ResultPage, style: Style) -> Iterator[str]:
     yield style.paint(f"Result{where}", "bold")
     rows = [(prop.name, prop.type, "may be left out" if prop.optional else "") for prop in result.properties]
     yield from _table(rows) if rows else [f"  {result.type}"]
-    if any(field.name == "result_schema" for field in page.fields):
+    if not result.where and any(field.name == "result_schema" for field in page.fields):
         yield "  With `result_schema`: the value that the schema describes."
 
 

@@ -43,7 +43,7 @@ class ResultPage:
     """The result of a step, which `output_to` keeps."""
 
     where: str
-    """The setting that has this result, such as `prompt_type: confirm`; empty if there is only one result."""
+    """The setting that has this result, such as `prompt_type: confirm`; empty for the result without one."""
     type: str
     properties: list[PropertyPage]
 
@@ -83,16 +83,22 @@ def fields_of(shape: type[Shape]) -> list[FieldPage]:
 
 
 def _results(kind: type[Step]) -> list[ResultPage]:
-    """The result of a step, or one for each choice of the field that it depends on."""
+    """The result of a step, or one for each choice of the fields that it depends on. The usual result comes first."""
     if not issubclass(kind, Keeping):
         return []
     plain = kind(Mapping(_NOWHERE), {}).result_type()
+    found: list[tuple[str, Type]] = []
+    chosen = False
     for name, field in kind.FIELDS.items():
         if isinstance(field.type, OneOf):
-            made = {choice: _with(kind, name, choice) for choice in field.type.choices}
-            if any(result != plain for result in made.values()):
-                return [_result(f"{name}: {choice}", result) for choice, result in made.items()]
-    return [_result("", plain)]
+            made = [(f"{name}: {choice}", _with(kind, name, choice)) for choice in field.type.choices]
+            if any(result != plain for _, result in made):
+                found += made
+                chosen = chosen or field.required
+    # A step without any of these fields has the plain result, unless one of them is required.
+    if not chosen and all(result != plain for _, result in found):
+        found.insert(0, ("", plain))
+    return [_result(*one) for one in sorted(found, key=lambda one: one[1] != plain)]
 
 
 def _with(kind: type[Keeping], field: str, choice: str) -> Type:

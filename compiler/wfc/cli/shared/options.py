@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -130,8 +130,10 @@ def hosts(context: click.Context, option: click.Parameter, given: tuple[str, ...
     return given
 
 
-def check_hosts(where: str, given: Iterable[str]) -> None:
-    # Imported here: most commands grant nothing.
+def check_hosts(where: str, given: Sequence[str]) -> None:
+    # Most commands grant nothing: they do not need the executor, which takes long to import.
+    if not given:
+        return
     from wfc_runtime.execute.hosts import NoHostError, check_host
 
     for one in given:

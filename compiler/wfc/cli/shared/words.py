@@ -55,10 +55,10 @@ _SETTINGS = {
     "limits": "How large a workflow may be: `source_bytes`, `nesting`, `steps`, `fields`, `call_depth`, `yaml_depth`, "
     "`yaml_nodes`.",
     "run_limits": "How much a run may hold: `input_bytes`, `result_bytes`, `action_bytes`, `state_bytes`, "
-    "`served_bytes`, `served_state_bytes`, `nesting`, `pending_actions`, `parallel_children`, `depth`, `moves`, "
-    "`misfits`.",
-    "exec": "What `wfc serve` may do by itself: `allow`, `read`, `write`, `roots`, `env`, `parallel`, `reply_seconds`. "
-    "Nothing, unless it is granted here or on the command line.",
+    "`served_bytes`, `served_state_bytes`, `derived_bytes`, `all_derived_bytes`, `nesting`, `pending_actions`, "
+    "`parallel_children`, `depth`, `moves`, `misfits`.",
+    "exec": "What `wfc serve` may do by itself: `allow`, `read`, `write`, `http`, `blocks`, `roots`, `env`, "
+    "`parallel`, `reply_seconds`. Nothing, unless it is granted here or on the command line.",
     "exec.allow": "Patterns of commands that the server may execute, such as `pytest *`; true is any command, and any "
     "file of the project. On the command line: `--allow-exec`.",
     "exec.read": "Patterns of files that the server may read. On the command line: `--allow-read`.",
@@ -76,6 +76,8 @@ _SETTINGS = {
     "agents.default": "The agent that works where no other is named, such as `claude`.",
     "agents.parallel": "How many agents may work at once.",
     "agents.models": 'Names for models, such as `{fast = "haiku"}`.',
+    "journal": "The journal of runs: if `require_agent` is true, entries that name no agent are refused; by default "
+    "false. See docs/journal.md.",
     "temporal": "Where the Temporal server is: `address`, `namespace`, `task_queue`, `tls`; see docs/temporal.md.",
 }
 _OPTIONS = {
@@ -143,7 +145,7 @@ def _lists(word: Word, name: str) -> bool:
     """Whether a setting is a table that names another one in its description."""
     return (
         word.kind == "setting"
-        and word.name in ("limits", "run_limits", "temporal")
+        and word.name in ("limits", "run_limits", "journal", "temporal")
         and f"`{name}`" in word.doc
     )
 
