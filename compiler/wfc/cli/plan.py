@@ -150,8 +150,10 @@ def _beyond(actions: Plan) -> Iterator[str]:
     for one in actions.get("per_item", ()):
         yield f"and {_range(one['least'], one['most'])} for each item of {one['step']}, each time it runs"
     for one in actions.get("unbounded", ()):
-        by = ", ".join(one["on_error_of"])
-        yield f"no limit: each time {by} fails, on_error jumps back"
+        if by := ", ".join(one["on_error_of"]):
+            yield f"no limit: each time {by} fails, on_error jumps back"
+        else:
+            yield f"no limit: {one['steps'][0]} repeats its steps for each item of a list"
     for name in actions.get("not_counted", ()):
         yield f"and those of {name}, which does not exist and is not counted"
 

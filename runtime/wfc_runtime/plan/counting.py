@@ -291,12 +291,12 @@ class PerItem:
 
 @dataclass(frozen=True)
 class Endless:
-    """Steps that a run can repeat as long as something fails."""
+    """Steps that a run can repeat without a limit: as long as something fails, or for each item of a list."""
 
     scope: str
     steps: tuple[str, ...]
     failing: tuple[str, ...]
-    """The steps whose `on_error` leads back."""
+    """The steps whose `on_error` leads back; none for the items of a list."""
 
 
 @dataclass(frozen=True)

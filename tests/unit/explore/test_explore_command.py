@@ -123,9 +123,11 @@ def test_no_shipped_workflow_has_a_problem_and_every_run_keeps_to_its_plan(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    search = search_in(shipped()[name], runs=50)
+    file = shipped()[name]
+    assert file.name is not None
+    search = search_in(file, runs=50)
     workflows = {key: module.workflow for key, module in search.world.modules.items()}
-    plan = explain_plan(workflows[name], workflows.get)["actions"]
+    plan = explain_plan(workflows[file.name], workflows.get)["actions"]
     asked: list[tuple[str, int]] = []
     add = search.findings.add
     monkeypatch.setattr(
@@ -133,5 +135,7 @@ def test_no_shipped_workflow_has_a_problem_and_every_run_keeps_to_its_plan(
     )
     search.go()
     assert [which for which in search.findings.problems() if which[1] not in UNPROMISED] == []
-    assert max(number for _, number in asked) <= plan["most"]
+    # Only a loop over a list of any length has no limit.
+    assert (plan["most"] is None) == (name == "deps-audit")
+    assert plan["most"] is None or max(number for _, number in asked) <= plan["most"]
     assert all(number >= plan["least"] for status, number in asked if status == "completed")

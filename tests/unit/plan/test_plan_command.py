@@ -141,3 +141,12 @@ def test_a_workflow_with_an_error_has_no_plan(tmp_path: Path) -> None:
     status, out, err = run(str(path))
     assert (status, out) == (1, "")
     assert "error[WF301 needs-state-missing]" in err
+
+
+def test_a_loop_over_a_list_of_any_length_is_named_as_the_reason_why_there_is_no_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    _, out, _ = run("deps:audit")
+    assert "no limit: update_minor repeats its steps for each item of a list\n" in out
+    assert "on_error jumps back" not in out
