@@ -42,7 +42,8 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=folder)
     [wheel] = built.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "--python", "venv/bin/python"]
-    run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder)
+    # The shipped workflows are in every language, and one of them needs the extra.
+    run(*pip, "install", "--quiet", "--no-compile", f"{wheel}[reactive]", cwd=folder)
     return folder / "venv" / "bin"
 
 
@@ -50,6 +51,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
     shutil.copytree(ROOT / "workflows", tmp_path / "workflows")
+    shutil.copytree(ROOT / ".claude" / "agents", tmp_path / ".claude" / "agents")
     return tmp_path
 
 
@@ -92,6 +94,13 @@ def test_the_wheel_checks_compiles_and_draws(installed: Path, project: Path) -> 
     assert "unchanged" in run(installed / "wfc", "compile", "--check", cwd=project)
     assert run(installed / "wfc", "graph", "deploy-service", cwd=project).startswith("flowchart")
     assert "<svg" in run(installed / "wfc", "graph", "deploy-service", "--format", "svg", cwd=project)
+
+
+def test_the_wheel_has_the_library(installed: Path, tmp_path: Path) -> None:
+    assert "review-branch" in run(installed / "wfc", "library", "list", cwd=tmp_path)
+    run(installed / "wfc", "library", "add", "audit-security", cwd=tmp_path)
+    assert (tmp_path / ".claude" / "agents" / "security-reviewer.md").is_file()
+    run(installed / "wfc", "compile", cwd=tmp_path)
 
 
 def test_the_wheel_runs_a_workflow_to_its_end(installed: Path, project: Path) -> None:
