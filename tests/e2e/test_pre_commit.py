@@ -15,7 +15,10 @@ from tests.docs.fences import fence_of
 from tests.e2e.command import SMALL, wfc
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("compiler", "runtime", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+SHIPPED = (
+    *("compiler", "runtime", "workflows", ".claude/agents", "pyproject.toml", "README.md", "LICENSE"),
+    ".pre-commit-hooks.yaml",
+)
 
 
 @dataclass(frozen=True)

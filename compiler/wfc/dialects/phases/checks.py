@@ -100,12 +100,13 @@ def _missing_number(shape: Phase, free: int, reports: Reports) -> None:
         # In a block each key has a line of its own; in braces they share one.
         is_block = not before.strip(" -")
         indent = " " * len(before)
+        line_end = "\r\n" if "\r\n" in key.source.text else "\n"
         fix = Fix(
             f"number it {free}",
             (
                 Edit(
                     key.source.span(key.start, key.start),
-                    f"number: {free}" + (f"\n{indent}" if is_block else ", "),
+                    f"number: {free}" + (f"{line_end}{indent}" if is_block else ", "),
                 ),
             ),
             safe=True,

@@ -123,7 +123,8 @@ def _under_raw(node: Mapping) -> Fix | None:
     last = max(_end(entry.value, entry.key.span) for entry in node.entries)
     indent = " " * (first.column - 1)
     line = source.position(first.start)[0]
-    edits = [Edit(source.span(first.start, first.start), f"raw:\n{indent}  ")]
+    line_end = "\r\n" if "\r\n" in source.text else "\n"
+    edits = [Edit(source.span(first.start, first.start), f"raw:{line_end}{indent}  ")]
     while line < len(source.line_starts) and source.line_starts[line] < last:
         start = source.line_starts[line]
         if source.line(line + 1).strip():
