@@ -15,7 +15,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal -q -m 'not slow'
 
 test-slow: setup
-	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder -q -m slow
+	$(BIN)/python -m pytest -n 6 --dist loadgroup --no-loadscope-reorder -q -m slow
 
 lint: setup
 	$(BIN)/ruff check .

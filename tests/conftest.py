@@ -41,7 +41,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 SLOW = (
+    "tests/conformance/test_conformance.py::test_every_case_passes",
     "tests/property/",
+    "tests/unit/test_growth.py",
+    "tests/unit/expr/test_hostile.py",
+    "tests/runtime/test_replaced_files",
+    "tests/runtime/test_registry.py::test_versions_that_nobody_has_used_for_long",
+    "tests/lsp/test_work.py",
+    "tests/lsp/test_checking.py::test_versions_of_a_text",
+    "tests/server/test_debug_and_author_tools.py::test_what_the_author_tools_compiled",
+    "tests/e2e/test_test_command.py::test_the_shipped_workflows_pass_tests",
+    "tests/e2e/test_compile_command.py::test_the_same_bytes",
+    "tests/e2e/test_incremental_check.py::test_over_any_changes",
+    "tests/torture/test_http.py",
     "tests/unit/test_api.py::test_programs_that_use_it_are_typed",
     "tests/mutation/test_every_place",
     "tests/javascript/test_attacks.py::test_exhaustion",
@@ -50,6 +62,7 @@ SLOW = (
     "tests/phases/test_proof.py",
     "tests/phases/test_server.py",
     "tests/execute/test_own_blocks.py::test_settings",
+    "tests/agents/test_endings.py::test_a_program_that_ignores_the_request",
     "tests/server/test_durability",
     "tests/server/test_inspector",
     "tests/runtime/test_durability",
@@ -77,9 +90,14 @@ SLOW = (
     "tests/e2e/test_pre_commit",
     "tests/e2e/test_ci.py",
     "tests/e2e/test_release",
+    "tests/docs/test_docs.py::test_pages_and_pictures_of_the_library",
     "tests/e2e/test_interrupts",
+    "tests/e2e/test_library.py::test_the_tests_of_the_library",
     "tests/blocks/test_runs.py::test_a_block_may_wait_for_hundreds",
+    "tests/blocks/test_git_and_data.py",
+    "tests/unit/explore/test_explore_command.py::test_no_further_workflow",
     "tests/torture/test_crashes.py::test_killed_in_every",
+    "tests/temporal/test_agent_worker",
     "tests/temporal/test_archive",
     "tests/temporal/test_encrypted_runs",
     "tests/temporal/test_encryption",
@@ -173,7 +191,11 @@ def _start_late(item: pytest.Item) -> int:
 @pytest.fixture(scope="session")
 def temporal_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A real server. All processes of a session share one, and it ends with the session."""
+    from tests.support import PATIENCE
     from tests.temporal_server import owner, shared_server
+    from wfc_runtime.service.temporal import rpc
 
+    # A busy machine may keep a run from answering for longer than a user would wait.
+    rpc._PATIENCE = PATIENCE
     root: Path = tmp_path_factory.getbasetemp()
     return shared_server(root.parent if "PYTEST_XDIST_WORKER" in os.environ else root, owner())

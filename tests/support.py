@@ -7,6 +7,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,12 +19,49 @@ from wfc.fixes import Checked, Fixed, fix_texts
 from wfc.project import Project, SourceFile, load_file
 from wfc.rules import BY_CODE
 from wfc_runtime.machine import Workflow
+from wfc_runtime.registry import Module, Registry
 
 ROOT = Path(__file__).parents[1]
+
+SAMPLED = frozenset(
+    [
+        "analyze-codebase",
+        "audit-security",
+        "build-feature",
+        "changelog-draft",
+        "conditional-deploy",
+        "deploy-service",
+        "deps-audit",
+        "fix-standards",
+        "incident-triage",
+        "interactive-planning",
+        "new-service",
+        "overhaul-docs",
+        "pr-automation",
+        "python-ci",
+        "python-tests",
+        "raise-coverage",
+        "release-checks",
+        "release-notes",
+        "review-branch",
+        "ship-release",
+        "standards-fix",
+        "tests-until-green",
+        "upgrade-dependencies",
+        "worktree-build",
+    ]
+)
+"""Shipped workflows that tests of compiler and runtime run over. They have every construct of the four languages, so
+that a further workflow of the library makes only its own tests longer."""
 PATIENCE = 300.0
 """Seconds that a test waits for an event. No test is about speed: this only ends a test whose event never comes."""
 _numbers = itertools.count(1)
 T = TypeVar("T")
+
+
+def is_sampled(name: str) -> bool:
+    """Whether a shipped workflow, by its name or the stem of a file, is in `SAMPLED`."""
+    return name.replace(":", "-").replace("_", "-") in SAMPLED
 
 
 def wait_until(found: Callable[[], T], what: str | Callable[[], str] = "what the test waits for") -> T:
@@ -35,6 +73,12 @@ def wait_until(found: Callable[[], T], what: str | Callable[[], str] = "what the
             raise AssertionError(f"not within {PATIENCE:.0f} seconds: {said}")
         time.sleep(0.01)
     return value
+
+
+@cache
+def shipped_modules() -> tuple[Module, ...]:
+    """The compiled modules of this repository. Several files need them to name their tests; loading takes a second."""
+    return tuple(Registry(ROOT / "generated").modules())
 
 
 def load(*texts: str, config: Config | None = None) -> Project:

@@ -11,6 +11,7 @@ from functools import _lru_cache_wrapper, lru_cache, partial
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
 T = TypeVar("T")
+# Two lists, because texts recur between checks of a language server and parsed files do not.
 _OF_TEXTS: list[_lru_cache_wrapper[Any]] = []
 _OF_FILES: list[_lru_cache_wrapper[Any]] = []
 
@@ -64,6 +65,7 @@ class cached_property(Generic[T]):  # noqa: N801  # a decorator, named as one
     def __get__(self, thing: object | None, owner: type) -> Self | T:
         if thing is None:
             return self
+        # An instance attribute of the same name hides this descriptor from the next access on.
         value = thing.__dict__[self._name] = self._compute(thing)
         return value
 
@@ -78,5 +80,6 @@ class _Pattern:
         self._made_of = (text, flags)
 
     def __getattr__(self, name: str) -> Any:
+        # Kept under the name of the method, so that the next call goes straight to it.
         found = self.__dict__[name] = getattr(re.compile(*self._made_of), name)
         return found

@@ -44,6 +44,7 @@ def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Di
         for diagnostic in _run(rule, file):
             wanted = _wanted(diagnostic, file)
             # A mistake that an alias or a merge repeats in several places is reported once.
+            # The sort key has everything that identifies a finding for a reader.
             if wanted and wanted.sort_key not in found:
                 found.add(wanted.sort_key)
                 yield wanted
@@ -51,10 +52,11 @@ def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Di
 
 def _run(rule: Rule, file: SourceFile) -> Iterable[Diagnostic]:
     try:
-        return list(rule.run(file))
+        return rule.run(file)
     except ReadError:
         raise  # Rules read called workflows; a file that can't be read is not a failure of the rule.
     except Exception as error:
+        # One broken rule must not hide the findings of all others.
         message = f"internal error: this check failed ({what_and_where(error)}); please report it"
         crash = Diagnostic(
             rule.code, rule.name, Severity.ERROR, tidy(message), file.source.start, is_crash=True
@@ -65,7 +67,11 @@ def _run(rule: Rule, file: SourceFile) -> Iterable[Diagnostic]:
 def _wanted(found: Diagnostic, file: SourceFile) -> Diagnostic | None:
     if found.is_crash:
         return found
+    if found.fix and all(found.span.source is not one.source for one in (file, *file.project.files)):
+        # In an imported part, which is no file of the project here, so that no fix is applied to it.
+        found = replace(found, fix=None)
     is_ignored = found.code in file.config.ignore
+    # An error that prevents compiling is reported even if it is ignored, with a note that says so.
     if can_be_hidden(found.code, found.severity):
         return None if is_ignored or file.suppressions.cover(found) else found
     return replace(found, notes=(*found.notes, _FIRM)) if is_ignored else found

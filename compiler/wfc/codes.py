@@ -38,6 +38,7 @@ CODES = {
     "WF118": "unknown_model",
     "WF119": "test_reference",
     "WF120": "test_mismatch",
+    "WF121": "unassigned_prompt",
     "WF201": "template_syntax",
     "WF202": "undefined_name",
     "WF203": "unknown_filter",

@@ -43,11 +43,13 @@ def compile_project(project: Project, recorded_paths: dict[SourceFile, str]) -> 
 
     def work(file: SourceFile) -> tuple[list[Diagnostic], Compiled | None]:
         found = check_file(file)
+        # A file with errors has no module, but its findings are reported.
         sound = file.module is not None and not has_errors(found)
         return found, compile_file(file, recorded_paths[file]) if sound else None
 
     done = run_in_workers(work, project.files, project.processes, project.progress)
     findings = in_order(found for found, _ in done)
+    # A rule may report an error in another file than the one it was checking.
     broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
     modules = [module for _, module in done if module is not None and module.file.source not in broken]
     return Compilation(modules, findings)

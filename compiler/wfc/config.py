@@ -126,6 +126,20 @@ class Config:
         return self.root / self.generated
 
 
+IMPORT_ENDINGS = (".yaml", ".yml")
+
+
+def import_places(folder: str, name: str, folders: Iterable[str]) -> list[str]:
+    """Where a file that another one imports may be: relative to the folder of that file, or to a folder of workflows.
+
+    All paths are relative to the project. SECURITY. None of them leads out of it, as far as the text of a path says.
+    """
+    if os.path.isabs(name) or os.path.splitdrive(name)[0] or "\0" in name:
+        return []
+    found = (os.path.normpath(os.path.join(one, name)).replace(os.sep, "/") for one in (folder, *folders))
+    return [one for one in dict.fromkeys(found) if one.partition("/")[0] != ".." and not os.path.isabs(one)]
+
+
 def real(path: Path) -> Path:
     """The path with symbolic links resolved. A cycle of links is left as it is, and fails when the file is read."""
     return Path(os.path.realpath(path))
@@ -134,6 +148,7 @@ def real(path: Path) -> Path:
 def find_root(start: Path) -> Path | None:
     """The nearest folder, from here upwards, with a pyproject.toml or a git repository."""
     for folder in (start, *start.parents):
+        # A repository without a pyproject.toml is a project, too.
         if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
             return folder
     return None
@@ -180,6 +195,7 @@ def _misfit(table: str, key: str, what: str) -> ConfigError:
 
 
 def _path(table: str, key: str, value: Any) -> str:
+    # Settings come with a cloned project, and must not name files outside of it.
     if not isinstance(value, str) or not value or Path(value).is_absolute() or ".." in Path(value).parts:
         raise _misfit(table, key, "a path inside the project, as text")
     return value
@@ -245,6 +261,7 @@ def _read_table(
         raise ConfigError(f"[{name}] must be a table")
     for key in table:
         if key not in readers:
+            # Unknown keys are errors: a misspelt setting that is ignored would look as if it applied.
             raise ConfigError(f"[{name}] has no {noun} `{key}`; {did_you_mean(key, readers)}")
     return {key: readers[key](name, key, value) for key, value in table.items()}
 
@@ -258,6 +275,7 @@ def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
     # Imported here: only projects with this table need it.
     from wfc_runtime.machine.values import Limits
 
+    # A removed setting gets an explanation instead of "unknown".
     if isinstance(value, dict) and "grace_seconds" in value:
         raise ConfigError(
             f"[{table}.{key}] `grace_seconds` was removed: an action that is overdue stays pending; "
@@ -279,6 +297,7 @@ def _agents(table: str, key: str, value: Any) -> dict[str, Any]:
     plain = {one: value[one] for one in _AGENT_SETTINGS if one in value}
     roles = {}
     for role, about in value.items():
+        # Every other key is the name of a role.
         if role in plain:
             continue
         if not isinstance(about, dict):
@@ -326,6 +345,7 @@ def _temporal(table: str, key: str, value: Any) -> dict[str, Any]:
     # Imported here: only projects with this table need it.
     from wfc_runtime.service.temporal.settings import FLAGS, SETTABLE
 
+    # Files are committed, and keys in them would be published.
     if isinstance(value, dict) and "api_key" in value:
         raise ConfigError(f"[{table}.{key}] must not contain the API key; set WFC_TEMPORAL_API_KEY")
     if isinstance(value, dict) and "key" in value:

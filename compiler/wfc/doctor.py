@@ -66,6 +66,7 @@ def examine(folder: Path) -> Iterator[Result]:
     try:
         config = load_config(folder)
     except ConfigError as error:
+        # Without settings it is unknown where anything else is.
         yield bad("settings", str(error), "fix pyproject.toml; nothing else was checked")
         return
     where = "from [tool.wfc] in pyproject.toml" if config.configured else "defaults: there is no [tool.wfc]"
@@ -88,6 +89,7 @@ def check_installation() -> Iterator[Result]:
         yield bad("yaml", "PyYAML was built without its C parser, which wfc needs", help)
     yield from _on_path()
     for module, (extra, purpose) in _EXTRAS.items():
+        # An extra that is missing is no problem: nothing is said about it.
         if find_spec(module):
             yield good(extra, f"the extra for {purpose} is installed")
 
@@ -104,6 +106,7 @@ def _on_path() -> Iterator[Result]:
     except (OSError, subprocess.TimeoutExpired) as error:
         yield bad("path", f"`{found}` does not run: {error}", "install the distribution `wfc-compiler` again")
         return
+    # A second installation on the PATH is the usual cause of behaviour that nobody can explain.
     if said.endswith(f" {__version__}"):
         yield good("path", f"`wfc` on the PATH is this version ({found})")
     else:
@@ -132,6 +135,7 @@ def check_project_files(config: Config) -> Iterator[Result]:
 
 def _workflows(selection: Selection) -> Iterator[Result]:
     project, files = load_project(selection, with_runs=True)
+    # Suggestions are not a reason to call a workflow unhealthy.
     found = [one for one in check_project(project) if one.severity is not Severity.INFO]
     many = counted(len(files), "workflow")
     if found:
@@ -139,6 +143,7 @@ def _workflows(selection: Selection) -> Iterator[Result]:
     else:
         yield good("workflows", f"{many}, all clean")
     folder = selection.config.generated_dir
+    # Nothing is written: the comparison itself reports what is out of date.
     if not has_errors(build(selection, folder, check_only=True).findings):
         yield good("modules", f"`{selection.config.generated}` matches the workflows")
     else:
@@ -173,8 +178,10 @@ def check_store(config: Config) -> Iterator[Result]:
     except WfcError as error:
         yield bad("runs", error.message, error.hint or "make a copy of the file before you do anything else")
         return
+    # A child run is part of its parent, and would be counted twice.
     runs = [run for run in waiting_runs(path) if not run.is_child]
     yield good("runs", f"`{_shown(path, config)}` can be read; {counted(len(runs), 'run')} in progress")
+    # Runs may contain inputs and results that are not for everyone.
     if path.stat().st_mode & 0o077:
         yield note(
             "runs",
@@ -219,6 +226,7 @@ def check_agents(config: Config) -> Iterator[Result]:
     wanted = {settings.get("default"), *(role.get("use") for role in roles)} - {None}
     try:
         programs = load_programs(path, config.root, "WFC_AGENTS" in os.environ)
+        # A program that the operator configured is expected to work, even if no project names it.
         configured = set(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else set()
     except AgentSettingsError as error:
         yield bad("agents", str(error), error.hint or "`wfc run --agent` can't use the file")
@@ -259,6 +267,7 @@ def _agent_answer(name: str, program: Program) -> Result:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return bad("agents", f"`{name}`: `{shown}` does not answer: {error}", f"try it: {shown}")
+    # Some programs print their version to standard error.
     said = (done.stdout or done.stderr).strip().split("\n")[0][:80]
     if done.returncode:
         return bad(
@@ -277,6 +286,7 @@ def check_clients(config: Config) -> Iterator[Result]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         servers = data["mcpServers"]
+        # The same file may name other servers.
         entries = {name: one for name, one in servers.items() if _is_ours(one)}
     except (OSError, ValueError) as error:
         yield bad("agent", f".mcp.json can't be read: {error}", "fix it: an agent ignores the whole file")
@@ -312,6 +322,7 @@ def _answer(name: str, entry: Any, config: Config) -> Result:
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     words = [str(entry["command"]), *map(str, entry.get("args", []))]
+    # As the client does it: the entry's variables are added to the environment.
     env = {**os.environ, **{key: str(value) for key, value in entry.get("env", {}).items()}}
     server = StdioServerParameters(command=words[0], args=words[1:], cwd=config.root, env=env)
 
@@ -325,6 +336,7 @@ def _answer(name: str, entry: Any, config: Config) -> Result:
     try:
         number = asyncio.run(tools())
     except Exception as error:
+        # The SDK's error for a missing program is not clear, so that case is found out separately.
         if shutil.which(words[0], path=env.get("PATH")) is None:
             return bad(
                 "agent",
@@ -355,6 +367,7 @@ def _first(error: BaseException) -> str:
 
 def check_claude_code(config: Config) -> Iterator[Result]:
     """Check the plugin, the files of `wfc init --claude` and the agents that workflows name."""
+    # A plugin that is installed but not enabled has no effect.
     plugins = [one for one in installed_plugins() if one.name.partition("@")[0] == "wfc" and one.is_enabled]
     for plugin in plugins:
         yield from _check_plugin(plugin, config)
@@ -380,6 +393,7 @@ def _check_plugin(plugin: Plugin, config: Config) -> Iterator[Result]:
         yield note("claude", f"the wfc plugin has version {plugin.version}, this is wfc {__version__}", help)
     else:
         yield good("claude", f"the wfc plugin has this version ({__version__})")
+    # Both would be offered to the model, under different names.
     if _ours_in_mcp_json(config):
         help = "remove the entry from .mcp.json, or disable the plugin with `/plugin`"
         yield bad("claude", "every wfc tool exists twice: in .mcp.json and in the wfc plugin", help)
@@ -413,6 +427,7 @@ def _check_needs(config: Config) -> Iterator[Result]:
     from wfc_runtime.registry import Registry
 
     for module in Registry(config.generated_dir).modules():
+        # Called workflows are modules of their own, and looked at in their own turn.
         needs = explain_plan(module.workflow, lambda name: None)["needs"]
         missing = find_missing(needs.get("agents", ()), needs.get("tools", ()), config.root, config.tools)
         name = module.workflow.name
@@ -433,6 +448,7 @@ def check_hooks(config: Config) -> Iterator[Result]:
         if ignored:
             yield good("git", "runs (.wfc/) are ignored")
         elif ignored is not None:
+            # An empty answer means that git does not ignore it; None, that there is no git.
             yield note("git", "runs (.wfc/) are not ignored by git", "add `.wfc/` to .gitignore")
 
 
@@ -441,6 +457,7 @@ def _hooks(config: Config) -> Result:
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     if "wfc-compile" not in text or "wfc-check" not in text:
         return note("hooks", "pre-commit does not check workflows", "`wfc init --show` prints what to add")
+    # Asked of git: hooks may be in another folder, such as with `core.hooksPath` or in a worktree.
     place = _git(config, "rev-parse", "--git-path", "hooks/pre-commit")
     if place and not (config.root / place).exists():
         return note(

@@ -77,10 +77,12 @@ class Diagnostic:
 
 def what_and_where(error: BaseException) -> str:
     """The type of an exception and the line that raised it. Its message is left out, since it may quote a secret."""
+    # The first error of an exception group, as of a task group.
     inner = getattr(error, "exceptions", ())
     if inner:
         return what_and_where(inner[0])
     frame = error.__traceback__
+    # The innermost frame, where it was raised.
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     where = f" at {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
@@ -95,6 +97,7 @@ def tidy(text: str) -> str:
     """The text as one line of limited length. Names in it come from untrusted files and may contain anything."""
     if text.isprintable() and len(text) <= _LONGEST_NAME:
         return text
+    # Control characters first: a cut in the middle of an escape would leave half of it.
     line = one_line(text)
     short = _QUOTED.sub(lambda name: f"`{_cut(name[1], _LONGEST_NAME)}`", line)
     return _cut(short, _LONGEST_LINE)
@@ -104,6 +107,7 @@ def one_line(text: str) -> str:
     """The text with control characters replaced one for one, so that columns stay correct."""
     if text.isprintable():
         return text
+    # One for one, since columns and markers below the line count characters.
     return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
@@ -127,7 +131,9 @@ class Redaction:
             if diagnostic.secret is not None:
                 self._spans.setdefault(diagnostic.secret.source, []).append(diagnostic.secret)
         spans = [span for spans in self._spans.values() for span in spans]
+        # Each line too: a message may quote one line of a multi-line secret.
         texts = {line.strip() for span in spans for line in (span.text, *span.text.splitlines())}
+        # Longest first, so that a secret inside another one does not leave the rest of it.
         self._texts = sorted((text for text in texts if len(text) >= _SHORTEST), key=len, reverse=True)
 
     def line(self, source: Source, number: int) -> str:

@@ -59,6 +59,7 @@ def run(event: str) -> int:
 
 
 def _read_input() -> dict[str, Any]:
+    # One byte more than allowed, to tell a long input from one of exactly this length.
     data = sys.stdin.buffer.read(_INPUT_BYTES + 1)
     if len(data) > _INPUT_BYTES:
         raise HookError(f"the input is larger than {_INPUT_BYTES} bytes")
@@ -73,6 +74,7 @@ def _read_input() -> dict[str, Any]:
 
 def _store_of(given: dict[str, Any]) -> str | None:
     """The project's store, if it has one and its settings do not turn hooks off."""
+    # The project's folder as the client knows it: the current folder may be anywhere inside it.
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or _text(given, "cwd") or os.getcwd()
     root = _root_of(folder)
     path = os.environ.get("WFC_STATE") or os.path.join(root, ".wfc", "state.db")
@@ -100,6 +102,7 @@ def _turned_off(root: str) -> bool:
             text = file.read()
     except OSError:
         return False
+    # A search in the text first: loading the settings imports much more.
     if b"hooks" not in text:
         return False
     from pathlib import Path
@@ -131,8 +134,10 @@ def _open_runs(store: str) -> Iterator[OpenRun]:
         gates = {*connection.execute("SELECT run, visit FROM gates")}
         claims = {*connection.execute("SELECT run, visit FROM claims")}
         for key, run_id, root, is_child, workflow, updated, snapshot in connection.execute(_OPEN):
+            # Names that wfc would not write are not repeated to the model.
             if not (_is_name(run_id) and _is_name(workflow)):
                 continue
+            # Only the snapshot is read: the state of a run is never part of a hook's answer.
             known = json.loads(snapshot)
             visits = [
                 visit
@@ -181,6 +186,7 @@ class _Reading:
         address = f"file:{quote(os.path.abspath(self._store))}?mode=ro"
         try:
             self._connection = sqlite3.connect(address, uri=True, timeout=1)
+            # The store may come with a cloned repository.
             self._connection.execute("PRAGMA trusted_schema = 0")
         except sqlite3.Error as error:
             raise HookError(f"{self._store} can't be read: {error}") from error
@@ -188,6 +194,7 @@ class _Reading:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._connection.close()
+        # A damaged store must not look like one without runs.
         if isinstance(error, sqlite3.Error | ValueError | AttributeError | TypeError):
             raise HookError(f"{self._store} can't be read: {error}") from error
 
@@ -243,11 +250,13 @@ def _ago(at: float) -> str:
 def _stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
     # The client sets stop_hook_active when this hook has already blocked this stop. With background tasks, sub-agents
     # are at work, and their end wakes the model.
+    # Otherwise the client could never stop.
     if given.get("stop_hook_active") or given.get("background_tasks"):
         return None
     runs = [one for one in _open_runs(store) if one.for_agent]
     if not runs:
         return None
+    # A conversation is only asked to continue runs that it has driven itself.
     seen = {*_TOOL_USE.findall(_content(_text(given, "transcript_path"), _TRANSCRIPT_BYTES))}
     driven = _driven(store, {one.root for one in runs}, seen)
     return _block([one for one in runs if one.root in driven])
@@ -259,6 +268,8 @@ def _subagent_stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
     runs = [one for one in _open_runs(store) if one.is_child and one.for_agent]
     if not runs:
         return None
+    # A sub-agent is recognised by its prompt, which names the child run, and that is in the first line of its
+    # transcript.
     prompt = _content(_text(given, "agent_transcript_path"), _PROMPT_BYTES).split(b"\n", 1)[0]
     return _block([one for one in runs if one.id.encode() in prompt])
 

@@ -66,6 +66,7 @@ def written_by(effect: Effect) -> list[str]:
     """The state fields that an effect may write, in order."""
     arguments = effect.arguments
     names: list[str] = []
+    # Only these arguments hold changes of fields; the others are the data of actions.
     for key in ("updates", "changes", "error_changes"):
         for one in arguments.get(key) or ():
             names.append(str(one.arguments["path"][0]) if isinstance(one, Make) else one)
@@ -105,6 +106,13 @@ class State:
     regions: tuple[Region, ...] = ()
     step: Step | None = None
     """The step that it was made from, for findings that point at it."""
+
+    @property
+    def word(self) -> str:
+        """The type of the step in its author's language, or the name of a part of the step."""
+        is_whole = self.step is not None and self.kind == self.step.kind
+        written = self.step.written_type if self.step is not None and is_whole else ""
+        return f"{written} for_each" if written and self.kind == "foreach" else written or self.kind
 
     @property
     def line(self) -> int:
@@ -220,9 +228,19 @@ class Module:
     @property
     def lines(self) -> dict[str, dict[str, int]]:
         """The line of the source of each state, by machine."""
-        return {chart.title: {state.id: state.line for state in chart.states()} for chart in self.charts}
+        home = next((state.step.span.source for state in self.main.states() if state.step), None)
+        return {
+            # An imported step has no line in this file, and a state that ends a handler or starts over has none at all.
+            chart.title: {
+                state.id: state.line
+                for state in chart.states()
+                if state.step is not None and state.step.span.source is home
+            }
+            for chart in self.charts
+        }
 
 
+# Without positions, so that tests and fixes can compare two sources by what they mean.
 def dump(module: Module, but_for: Collection[str] = ()) -> str:
     """The IR as text, without positions: equivalent sources give the same text.
 
@@ -256,6 +274,7 @@ def dump(module: Module, but_for: Collection[str] = ()) -> str:
 
 
 def _dump_region(region: Region, indent: str, but_for: Collection[str]) -> Iterator[str]:
+    # Only fixes need this, so nothing is collected for the usual dump.
     masked = (
         {state.id for state in region.states if state.step and state.step.name in but_for} if but_for else ()
     )

@@ -3,6 +3,7 @@ mission its phases with their agents."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,8 @@ from wfc_runtime.picture.model import Flow, Line, Link, Node, Panel, Picture, Sh
 from wfc_runtime.picture.text import shorten, show
 
 IN_ANY_CASE = "in any case"
+_MARKS = re.compile(r"\$\{([^{}]*)\}|\{\{-?\s*(.*?)\s*-?\}\}")
+_ROOT = re.compile(r"(?<![\w.'\"])(?:inputs|blocks)\.(?=[A-Za-z_])|(?<=\w)\.outputs(?=\.)")
 Graph = Mapping[str, Vertex]
 """Steps by name, with their dependencies."""
 Outline = Mapping[str, Mapping[str, Any]]
@@ -52,7 +55,7 @@ def _fields_panel(chart: Chart, caption: str, name: str) -> list[Panel]:
         field: (one.arguments.get("reads", ()), one.arguments.get("value"))
         for field, one in chart.derived.items()
     }
-    return [_panel(chart, caption, fields_flow(chart.title, derived), name)] if derived else []
+    return [Panel(shorten(caption, 120), (), "", fields_flow(chart.title, derived), name)] if derived else []
 
 
 def _graph_flow(chart: Chart, graph: Graph) -> Flow:
@@ -63,6 +66,7 @@ def _graph_flow(chart: Chart, graph: Graph) -> Flow:
     names = Builder(chart)
     start = Node(names.free("start"), Shape.START, stands_for="")
     end = Node(names.free("end"), Shape.END, stands_for=FINISHED)
+    # The step after the graph returns its results.
     last = [_plain_node(state, Vertex(())) for title, state in states.items() if title not in graph][:1]
     flow = Flow(chart.title, [start])
     for name, state in steps.items():
@@ -70,8 +74,10 @@ def _graph_flow(chart: Chart, graph: Graph) -> Flow:
         links = [
             Link(steps[one.step].id, state.id, "" if one.required else IN_ANY_CASE) for one in waits[name]
         ]
+        # A step without dependencies begins at once.
         flow.links += links or [Link(start.id, state.id)]
     waited_for = {one.step for found in waits.values() for one in found}
+    # Nothing waits for these, so the workflow ends after them.
     sources = [state.id for name, state in steps.items() if name not in waited_for] or [start.id]
     for node in (*last, end):
         flow.nodes.append(node)
@@ -94,6 +100,7 @@ def _phases_flow(chart: Chart, outline: Outline) -> Flow:
         frame = ""
         if agents:
             frame = names.free(f"phase_{phase['number']}")
+            # Agents of a parallel phase stand beside each other in the frame.
             branches = _agent_flows(agents, names, is_parallel=phase.get("parallel", False))
             flow.nodes.append(
                 Node(frame, Shape.PARALLEL, title, branches=branches, stands_for=agents[0][0].id)
@@ -139,12 +146,27 @@ def _is_work(state: State, chart: Chart) -> bool:
 
 
 def _plain_node(state: State, vertex: Vertex) -> Node:
-    who = who_of(state.effect) if state.effect else ""
-    detail = f"{state.kind} {who}".rstrip()
+    # The kind of an answer and the task for one item are names of the machine.
+    is_named = state.kind not in ("prompt", "foreach")
+    who = who_of(state.effect) if state.effect and is_named else ""
+    detail = f"{state.word} {who}".rstrip()
     # The effect uses names of the machine, which are not in the source.
     given = [f"{name}: {show(value, TIP_WIDTH)}" for name, value in vertex.inputs.items()]
-    tip = [*heading_of(state, state.kind), *given]
+    tip = [*heading_of(state, state.word), *given]
     if vertex.condition:
-        detail = f"{detail} if {vertex.condition}"
         tip.append(f"condition: {show(vertex.condition, TIP_WIDTH)}")
-    return Node(state.id, Shape.BOX, state.title, show(detail, 80), state.color, badge_of(state), tuple(tip))
+    return Node(
+        state.id,
+        Shape.BOX,
+        state.title,
+        show(detail, 80),
+        state.color,
+        badge_of(state),
+        tuple(tip),
+        condition=show(_in_short(vertex.condition), 120),
+    )
+
+
+def _in_short(condition: str) -> str:
+    """A condition without the marks of its references, and without what nearly every reference begins with."""
+    return _ROOT.sub("", _MARKS.sub(lambda found: found[1] or found[2] or "", condition))

@@ -36,10 +36,12 @@ def struct(cls: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: 
     """
 
     def make(cls: Any) -> Any:
+        # Annotations are strings: every module of the compiler has `from __future__ import annotations`.
         own = [name for name, kind in vars(cls).get("__annotations__", {}).items() if kind[:8] != "ClassVar"]
         inherited = getattr(cls, "__match_args__", ())
         names = (*inherited, *(name for name in own if name not in inherited))
         setattr(cls, "__match_args__", names)  # noqa: B010  # mypy knows the plain form as something else
+        # Defaults are kept apart, since a class with slots can't have them as attributes.
         cls._defaults = getattr(cls, "_defaults", {}) | {k: vars(cls)[k] for k in own if k in vars(cls)}
         cls.__init__ = _first_init
         if "__repr__" not in vars(cls):
@@ -67,6 +69,7 @@ def _with_slots(cls: Any, own: tuple[str, ...]) -> Any:
 
 
 def _first_init(self: Any, *given: Any, **named: Any) -> None:
+    # The class that defines the fields, which may be a base class of the object's own.
     cls = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is _first_init)
     init = _init_of(cls)
     setattr(cls, "__init__", init)  # noqa: B010
@@ -82,6 +85,7 @@ def _init_of(cls: Any) -> Any:
             default = scope[f"default_{name}"] = cls._defaults[name]
             if isinstance(default, Field):
                 scope[f"make_{name}"] = default.default_factory
+                # The default stands for "not given", so that every object gets a list or dict of its own.
                 value = f"make_{name}() if {name} is default_{name} else {name}"
         parameters.append(f"{name}=default_{name}" if name in cls._defaults else name)
         lines.append(f"    self.{name} = {value}\n")

@@ -23,6 +23,7 @@ def only_near(name: str, known: Iterable[str]) -> str | None:
 def _ranked(name: str, known: Iterable[str]) -> list[tuple[tuple[int, int], str]]:
     """Similar names, the nearest first. Of two equally near names, the one with the longer common prefix comes
     first."""
+    # The time for one comparison grows with the square of the length.
     if len(name) > _LONGEST:
         return []
     found = []
@@ -56,6 +57,7 @@ def _edits(one: str, other: str) -> int | None:
     if one == other:
         return 0
     reach = _reach(one, other)
+    # Each further character is at least one edit.
     if abs(len(one) - len(other)) > reach:
         return None
     before: list[int] = []
@@ -64,9 +66,11 @@ def _edits(one: str, other: str) -> int | None:
         above, row = row, [i]
         for j, wanted in enumerate(other, 1):
             cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != wanted))
+            # Two letters in the wrong order are one slip of the fingers.
             if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
+        # Every later row is at least as large as the smallest value of this one.
         if min(row) > reach:
             return None
         before = above
@@ -82,7 +86,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not choices:
         return ""
     shown = ", ".join(f"`{choice}`" for choice in sorted(choices)[:8])
-    return f"there is {shown}" + (", ..." if len(choices) > 8 else "")
+    return f"available: {shown}" + (", ..." if len(choices) > 8 else "")
 
 
 _COMPARISONS = 10_000

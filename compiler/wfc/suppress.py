@@ -54,6 +54,7 @@ class Suppressions:
         self.comments: list[Comment] = []
         self._source = source
         self._by_place: dict[tuple[str, int], list[Suppression]] = {}
+        # The usual case: no comment at all, and no need to look for them.
         if "wfc:" not in source.text:
             return
         self._lines = _Lines(source, root)
@@ -74,6 +75,7 @@ class Suppressions:
             return False
         if not can_be_hidden(found.code, found.severity):
             return False
+        # A finding inside a multi-line text is suppressed by a comment at the text's first line.
         hits = self._by_place.get((found.code, self._lines.first_of(found.span.line)), [])
         for item in hits:
             item.used = True
@@ -87,6 +89,7 @@ def _comment(span: Span, found: re.Match[str]) -> Comment:
     start = span.start + found.start("rest") - found.start() + ignore.start("codes")
     codes = span.source.span(start, start + len(ignore["codes"]))
     items = [
+        # Codes are written in any case, and compared in upper case.
         Suppression(part.group().upper(), span.source.span(start + part.start(), start + part.end()))
         for part in _CODE.finditer(ignore["codes"])
     ]
@@ -109,6 +112,7 @@ class _Lines:
 
     def meant_by(self, comment: Span) -> int:
         line = comment.line
+        # There is content before the comment on its line.
         if self._source.line(line)[: comment.column - 1].strip():
             return self.first_of(line)
         # Comments come in order, and those of one group apply to the same line, so the search continues from the last

@@ -37,6 +37,7 @@ def run_in_workers(
     `progress` is called from time to time with the number of files done and their total.
     """
     characters = sum(len(file.source.text) for file in files)
+    # The first file is done before the fork, so only the others are shared out.
     number = min(processes, _MOST, len(files) - 1, characters // _WORTH_IT)
     if number < 2 or not _can_fork():
         return [
@@ -73,6 +74,7 @@ def _work_and_report(
 
 
 def _can_fork() -> bool:
+    # A fork copies only the calling thread: a lock that another one holds would never be released.
     return sys.platform == "linux" and threading.active_count() == 1
 
 
@@ -89,6 +91,7 @@ def _workers(
         ours, theirs = os.pipe()
         pipes.append(ours)
         child = os.fork()
+        # The child never returns from this call.
         if child == 0:
             _serve(work, share, theirs, known)
         children.append(child)
@@ -98,6 +101,7 @@ def _workers(
     try:
         yield [start(share) for share in shares]
     finally:
+        # Also if an exception ends the context: no worker may outlive it.
         for pipe in pipes:
             os.close(pipe)
         for child in children:
@@ -115,6 +119,8 @@ def _serve(
         with open(pipe, "wb") as file:
             file.write(data)
     finally:
+        # Without cleaning up, which is the parent's business: `atexit` handlers and buffers were copied by
+        # the fork.
         os._exit(0)
 
 
@@ -135,6 +141,7 @@ class _SharedPickling:
 
         class Pickler(pickle.Pickler):
             def persistent_id(self, thing: Any) -> int | None:
+                # By identity, because both sides have the same objects in the same order.
                 return numbers.get(id(thing)) if isinstance(thing, SourceFile | Source) else None
 
         numbers = self._numbers

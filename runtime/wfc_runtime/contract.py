@@ -203,7 +203,7 @@ class CreateWorktreeResult(Timed):
 
 
 class GitSnapshotResult(Timed):
-    """The commit, and the content of each file that differs from it. `proved`: a server has looked, not an agent."""
+    """The commit, and the content of each file that differs from it. `proved`: a server checked it, not an agent."""
 
     head: str | None
     files: dict[str, str | None]
@@ -214,7 +214,7 @@ class GitSnapshotResult(Timed):
 
 
 class GitChangesResult(Timed):
-    """The files that have changed since a snapshot. `proved`: a server has looked, not an agent."""
+    """The files that have changed since a snapshot. `proved`: a server checked it, not an agent."""
 
     changed: list[str]
     by_agent: dict[str, list[str]]

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from wfc_runtime.contract import Json
 from wfc_runtime.scopes import covers, path_patterns
 
+COMMAND = "git status"
+"""A server proves changes if its grant covers this command."""
+SNAPSHOT, CHANGES = "git_snapshot", "git_changes"
+"""The kinds of the two steps."""
 MOST_PATHS = 2_000
 MOST_BYTES = 100_000
 """The paths that a result lists; of more, it has the number."""
@@ -72,7 +76,8 @@ def skipped_changes(why: str) -> dict[str, Json]:
 
 
 class Owners:
-    """Whose scope a path is in. A scope of words, or none, has no limits: it owns what no other one has."""
+    """The owners of paths, by their scopes. A scope in words, or a missing one, has no limits: it owns every path that
+    no other scope covers. An empty list owns nothing."""
 
     def __init__(self, scopes: Json) -> None:
         given = scopes if isinstance(scopes, Mapping) else {}
@@ -96,7 +101,7 @@ def _patterns(scope: Json) -> list[str] | None:
     if isinstance(scope, str):
         return path_patterns(scope)
     if isinstance(scope, list) and all(isinstance(one, str) for one in scope):
-        return path_patterns(scope)
+        return path_patterns(scope) if scope else []
     return None
 
 

@@ -84,14 +84,19 @@ def instruction_for(kind: str, parameters: Mapping[str, Any]) -> str:
     return f"{text}{_SECRETS}" if text and parameters.get("secrets") else text
 
 
+def _expanded(parameters: Mapping[str, Any]) -> str:
+    # A shell leaves it as it is between single quotes.
+    return " Write its path for `${SCRATCH}`." if "${SCRATCH}" in str(parameters.get("command")) else ""
+
+
 def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
     match kind:
         case "shell":
             run = f"Run this command{_surroundings(parameters)}; submit the result."
             if parameters.get("outputs"):
-                return f"{run} {_OUTPUTS} {_SCRATCH}"
+                return f"{run} {_OUTPUTS} {_SCRATCH}{_expanded(parameters)}"
             in_scratch = "SCRATCH" in f"{parameters.get('command')} {parameters.get('working_dir')}"
-            return f"{run} {_SCRATCH}" if in_scratch else run
+            return f"{run} {_SCRATCH}{_expanded(parameters)}" if in_scratch else run
         case "git_snapshot":
             return _printed(SNAPSHOT_COMMANDS, "head and status")
         case "git_changes":

@@ -18,7 +18,7 @@ from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.run import Meter
 from wfc_runtime.reports import UnreadableReportError, read_report
 
-# The fast path: most results fit a simple schema.
+# The fast path: most results match a simple schema, and importing the validator takes 0.1 s.
 
 _TYPES: dict[Any, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -29,6 +29,8 @@ _TYPES: dict[Any, Callable[[Json], bool]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
+# Any other keyword, even an unknown one, takes the slow path: this function must never accept what the
+# validator refuses.
 _KNOWN = {"type", "enum", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "items"}
 _KNOWN |= {"properties", "required", "title", "description"}
 
@@ -37,12 +39,14 @@ def surely_fits(value: Json, schema: Json) -> bool:
     try:
         return _fits_simple(value, schema)
     except (TypeError, AttributeError, LookupError, RecursionError):
+        # A malformed schema must be reported by the validator, which can describe the problem.
         return False
 
 
 def _fits_simple(value: Json, schema: Json) -> bool:
     if not isinstance(schema, dict) or not schema.keys() <= _KNOWN:
         return False
+    # `type` may also be a list of types, which raises TypeError here: the slow path handles it.
     if "type" in schema and not _TYPES[schema["type"]](value):
         return False
     # Values other than text take the slow path: for Python 1, 1.0 and true are equal.
@@ -101,12 +105,15 @@ def problems(value: Json, schema: Json, quoted: bool = True) -> list[str]:
         return []
     token = _meter.set(Meter(_LIMITS))
     try:
+        # Lazily, so that a list of a million wrong items does not produce a million errors.
         found = list(islice(_validator(_text(schema)).iter_errors(value), _LOOKED_AT))
     except Exception as error:
         # A remote reference, a schema that contains itself, ...: the author of the step has to know the reason.
         raise UnusableSchemaError(f"the result_schema can't be used: {str(error)[:300]}") from error
     finally:
         _meter.reset(token)
+    # The validator reports in the order of keywords; sorted by location, messages are stable and easier to
+    # follow.
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
     return [
         f"{_place(error.absolute_path)}{_shortened(error.message) if quoted else _demand(error)}"
@@ -137,6 +144,7 @@ def _shortened(message: str) -> str:
 def _validator(schema: str) -> Any:
     from referencing import Registry
 
+    # An empty registry: a remote `$ref` fails instead of being fetched.
     return _validator_class()(json.loads(schema), registry=Registry())
 
 
@@ -146,6 +154,8 @@ def _validator_class() -> Any:
     import jsonschema  # type: ignore[import-untyped]  # it has no types
 
     base = jsonschema.Draft202012Validator
+    # Replaces keywords whose implementation takes quadratic time, builds all errors of each option, or uses
+    # `re`.
     keywords = {**base.VALIDATORS, **_OWN}
     return jsonschema.validators.extend(base, {name: _metered(name, one) for name, one in keywords.items()})
 
@@ -156,6 +166,7 @@ def _metered(name: str, keyword: Keyword) -> Keyword:
 
     def check(validator: Any, demand: Any, instance: Any, schema: Any) -> Any:
         meter = _meter.get()
+        # Charged before the work is done, so that a single expensive keyword can't exceed the budget.
         meter.spend(cost + _size(demand) + _size(instance))
         meter.check()
         return keyword(validator, demand, instance, schema)
@@ -285,6 +296,7 @@ def _cost(pattern: str, text: str) -> int:
 def _compiled(pattern: str) -> Any:
     import re2  # type: ignore[import-untyped]  # it has no types
 
+    # Checked before compiling: RE2 compiles large repetitions in full.
     if len(pattern) > _MAX_PATTERN:
         raise ValueError(f"the pattern {pattern[:60]!r}... has more than {_MAX_PATTERN:,} characters")
     options = re2.Options()
@@ -362,6 +374,7 @@ def _of_record(kind: Any) -> Json:
 
 
 def _of_union(arguments: tuple[Any, ...]) -> Json:
+    # In Python annotations `int | float` is how the contract says "number".
     if set(arguments) == {int, float}:
         return {"type": "number"}
     return {"anyOf": [_of_type(argument) for argument in arguments]}
@@ -374,6 +387,7 @@ def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
     properties = {
         name: {**value, **where.get(name, {})} for name, value in schema.get("properties", {}).items()
     }
+    # Such as the evidence of a report: demanding parts of an optional property would have no effect.
     needed = [name for name, demands in where.items() if "required" in demands]
     required = list(dict.fromkeys([*schema.get("required", ()), *needed]))
     return {**schema, "properties": properties, "required": required}

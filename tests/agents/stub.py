@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def main() -> None:
     if option("--resume") and not memory.exists():
         print("No conversation found", file=sys.stderr)
         sys.exit(1)
+    if (NOTES / "taken").exists():
+        # As many ids as the file has characters belong to other conversations.
+        left = (NOTES / "taken").read_text()[1:]
+        (NOTES / "taken").write_text(left) if left else (NOTES / "taken").unlink()
+        print(f"Error: Session ID {session} is already in use.", file=sys.stderr)
+        sys.exit(1)
     known = json.loads(memory.read_text()) if memory.exists() else {"count": 0, "prompt": prompt}
     known["count"] += 1
     memory.write_text(json.dumps(known))
@@ -99,6 +106,9 @@ def act(word: str, argument: str, session: str, count: int) -> None:
             # A file in the folder that it works in; `.git` too.
             Path(argument).write_text("written\n", encoding="utf-8")
             end(session, count, result=f"wrote {argument}")
+        case "remove":
+            Path(argument).unlink()
+            end(session, count, result=f"removed {argument}")
         case "hijack":
             # A repository of its own with a command that git would run, in the place of the real one.
             subprocess.run(["git", "init", "-q", "--bare", "evil"], check=True)
@@ -110,18 +120,36 @@ def act(word: str, argument: str, session: str, count: int) -> None:
         case "give":
             tool("StructuredOutput", {}, "ok")
             end(session, count, structured_output=json.loads(argument))
+        case "make":
+            # A file, and a structured result.
+            name, _, value = argument.partition(" ")
+            Path(name).write_text("made\n", encoding="utf-8")
+            end(session, count, structured_output=json.loads(value))
         case "wait":
             # Until a file appears, which the test makes.
             path = Path(argument)
             while not path.exists():
                 time.sleep(0.02)
             end(session, count, result="waited")
-        case "sleep":
+        case "sleep" | "orphan":
             # A command in a session of its own, as the real client starts them.
             noted = f"open({str(NOTES / 'child')!r}, 'w').write(f'{{os.getpid()}}\\n')"
             text = f"import os, time; {noted}; time.sleep(1000)"
             subprocess.Popen([sys.executable, "-c", text], start_new_session=True)
+            if word == "orphan":
+                while not (NOTES / "child").exists() or not (NOTES / "child").read_text():
+                    time.sleep(0.02)
+                os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(1000)
+        case "linger":
+            # The result is there, but the process does not end.
+            with suppress(SystemExit):
+                end(session, count, result=argument)
+            time.sleep(1000)
+        case "limited":
+            put(type="rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": int(argument)})
+            more = {"is_error": True, "terminal_reason": "api_error", "api_error_status": 429}
+            end(session, count, 1, result="You have reached your limit", **more)
         case "spend":
             # It costs something and does not end.
             tool("Read", {"file_path": "a"}, "text")
@@ -129,8 +157,9 @@ def act(word: str, argument: str, session: str, count: int) -> None:
             time.sleep(1000)
         case "ignore":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            (NOTES / "ignoring").touch()
-            time.sleep(1000)
+            (NOTES / f"ignoring-{os.getpid()}").touch()
+            while True:
+                time.sleep(1000)
         case "half":
             sys.stdout.write('{"type": "result", "subtype": "success", "is_err')
             sys.stdout.flush()
@@ -143,6 +172,17 @@ def act(word: str, argument: str, session: str, count: int) -> None:
         case "call":
             name, _, given = argument.partition(" ")
             tool(name, json.loads(given), [{"type": "text", "text": '{"number": 7}'}])
+            end(session, count, result="I called it")
+        case "broken-call":
+            # The tool was called and failed.
+            name, _, given = argument.partition(" ")
+            tool(name, json.loads(given), "no such repository", is_error=True)
+            end(session, count, result="I called it")
+        case "unanswered-call":
+            # The stream ends well, but does not show what the tool returned.
+            name, _, given = argument.partition(" ")
+            part = {"type": "tool_use", "id": "t", "name": name, "input": json.loads(given)}
+            put(type="assistant", message={"id": "m", "content": [part]})
             end(session, count, result="I called it")
         case "quiet":
             tool("Bash", {"command": argument}, "(Bash completed with no output)")

@@ -7,7 +7,6 @@ import pytest
 from tests.execute.serving import Site
 from tests.runtime.support import steps
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.service.sqlite.workers import RunnableAction
 
 SCHEMA = "result_schema: {type: object, required: [n]}"
 
@@ -23,14 +22,13 @@ def test_a_result_that_does_not_fit_keeps_the_claim_so_that_nobody_else_does_the
     site.compile(steps(f"{{id: a, type: delegate, instructions: x, {SCHEMA}, output_to: a_out}}"))
     service, other = site.server(), site.server()
     run = service.start("w")["workflow_id"]
-    runnable = RunnableAction(run, "a", {"type": "delegate", "parameters": {}})
-    assert service.claim(runnable)
+    assert service.lease(run, "a")
     with pytest.raises(RefusedError, match="does not fit"):
-        service._answer(runnable, {}, by_agent=True)
-    assert not other.claim(runnable)
+        service.submit_leased(run, "a", {}, actor="stub", call={})
+    assert not other.lease(run, "a")
     with pytest.raises(RefusedError, match="do not do it yourself"):
         other.submit(run, "a", {"n": 1})
-    service._answer(runnable, {"n": 1}, by_agent=True)
+    service.submit_leased(run, "a", {"n": 1}, actor="stub", call={})
     assert service.status(run)["status"] == "completed"
     assert service.store.queries.all_claims() == []
     site.close()

@@ -27,12 +27,17 @@ def test_a_run_is_worked_to_its_end_by_an_agent(desk: Desk) -> None:
 
 
 def test_a_structured_result_is_taken_as_it_is_and_gets_no_further_fields(desk: Desk) -> None:
-    desk.workflow(delegate("a", 'give {"n": 5}', SCHEMA), RETURN)
+    # The client refuses a schema that names its draft.
+    named = SCHEMA.replace(
+        "type: object", "$schema: 'https://json-schema.org/draft/2020-12/schema', type: object"
+    )
+    desk.workflow(delegate("a", 'give {"n": 5}', named), RETURN)
     done = desk.run()
     assert (done.status, json.loads(done.out)) == (0, {"n": 5})
     [call] = desk.calls()
     schema = json.loads(call["arguments"][call["arguments"].index("--json-schema") + 1])
     assert schema["properties"] == {"n": {"type": "integer"}}
+    assert "$schema" not in schema
 
 
 def test_a_result_that_is_no_object_is_wrapped_for_the_client_and_unwrapped(desk: Desk) -> None:
@@ -56,6 +61,13 @@ def test_a_misfit_is_told_and_asked_again_in_the_same_conversation(desk: Desk) -
     assert [one["event"] for one in events] == ["refused", "submitted"]
     # The client reports the cost of the whole session; each call is counted once.
     assert [one["agent"]["usd"] for one in events] == [0.01, 0.01]
+
+
+def test_a_program_that_gives_up_on_the_schema_is_asked_again_like_after_a_misfit(desk: Desk) -> None:
+    gives_up = 'result {"subtype": "error_max_structured_output_retries", "is_error": true, "code": 1}'
+    desk.workflow(delegate("a", f'{gives_up}; give {{"n": 5}}', SCHEMA), RETURN)
+    assert desk.run().status == 0
+    assert "--resume" in desk.calls()[1]["arguments"]
 
 
 def test_misfits_fail_the_step_after_as_many_as_are_allowed(desk: Desk) -> None:
@@ -191,6 +203,8 @@ def test_a_tool_call_counts_with_the_result_of_the_tool_itself(desk: Desk) -> No
         ("say I have called the tool, the number is 7", "did not call `mcp__github__create_issue`"),
         ('call mcp__github__create_issue {"title": "t"}', "not with these parameters"),
         ('call mcp__github__create_issue {"title": "T", "body": "more"}', "not with these parameters"),
+        ('broken-call mcp__github__create_issue {"title": "T"}', "no such repository"),
+        ('unanswered-call mcp__github__create_issue {"title": "T"}', "mcp__github__create_issue"),
         ('call mcp__gitlab__create_issue {"title": "T"}', "did not call `mcp__github__create_issue`"),
     ],
 )

@@ -170,13 +170,17 @@ def test_an_unknown_agent_is_reported_with_the_known_ones(desk: Desk) -> None:
 def test_an_agent_sees_the_variables_that_the_operator_names_and_no_others(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("OTHER_TOKEN", "CLAUDECODE", "ANTHROPIC_API_KEY"):
+    inner = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+    for name in ("OTHER_TOKEN", "ANTHROPIC_API_KEY", *inner):
         monkeypatch.setenv(name, "x")
+    # These two never: older clients hang if they seem to run inside another one.
+    named = json.dumps(["STUB_NOTES", *inner])
+    desk.operator(text=desk.settings.read_text().replace('["STUB_NOTES"]', named))
     desk.workflow(delegate("a", "say x"))
     assert desk.run().status == 0
     [call] = desk.calls()
     assert call["env"]["ANTHROPIC_API_KEY"] == "x"
-    assert not {"OTHER_TOKEN", "CLAUDECODE"} & set(call["env"])
+    assert not {"OTHER_TOKEN", *inner} & set(call["env"])
 
 
 def test_the_clients_settings_of_the_project_apply_only_where_the_operator_says_so(desk: Desk) -> None:
@@ -354,3 +358,33 @@ def test_a_cancelled_run_ends_its_agents(desk: Desk) -> None:
     driver.communicate()
     assert driver.returncode == 1
     assert not is_alive(desk.calls()[0]["pid"])
+
+
+BLOCKS = """\
+name: w
+description: Blocks for an agent, and one for a person.
+budget: {steps: 9}
+blocks:
+  - {id: ask, type: Prompt, inputs: {prompt: DO say yes}}
+  - id: think
+    type: LLMCall
+    inputs: {prompt: 'DO give {"response": {"content": "because"}}', tools: [read], session: talk}
+    condition: ${blocks.ask.response} == 'yes'
+    depends_on: [ask]
+  - {id: approve, type: Prompt, inputs: {human: true, prompt: DO say never}, depends_on: [think]}
+outputs:
+  why: ${blocks.think.response.content}
+  approved: ${blocks.approve.response}
+"""
+
+
+def test_an_agent_answers_blocks_and_leaves_a_gate_to_a_person(desk: Desk) -> None:
+    (desk.project / "workflows" / "w.yaml").write_text(BLOCKS)
+    assert desk.run().status == 4
+    first, second = desk.calls()
+    assert "--tools" not in first["arguments"]
+    assert second["arguments"][second["arguments"].index("--tools") + 1] == "Read,Glob,Grep"
+    done = desk.resume("--answer", "approve=yes")
+    assert done.status == 0, done.err
+    assert json.loads(done.out) == {"why": "because", "approved": "yes"}
+    assert len(desk.calls()) == 2

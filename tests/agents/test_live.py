@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.agents.support import Desk, delegate
 from tests.e2e.terminal import Terminal
+from wfc.render.style import cut
 
 
 def test_a_terminal_shows_each_call_while_it_works_and_the_costs_at_the_end(desk: Desk) -> None:
@@ -29,3 +30,26 @@ def test_a_terminal_shows_each_call_while_it_works_and_the_costs_at_the_end(desk
     assert terminal.wait() == 0
     for step in ("first", "slow", "quick"):
         assert step in terminal.seen
+
+
+def test_lines_of_calls_fit_the_screen_so_that_they_can_be_erased() -> None:
+    assert cut("Read src/a.py", 40) == "Read src/a.py"
+    assert cut("Read src/a.py", 4) == "Read"
+    # Two columns each; a combining mark takes none.
+    assert cut("日本語.py", 5) == "日本"
+    assert cut("e\u0301e\u0301x", 2) == "e\u0301e\u0301"
+
+
+def test_more_calls_than_rows_are_counted_and_an_answer_is_shown_in_words(desk: Desk) -> None:
+    go = desk.notes / "go"
+    head = f"tasks: {{t: {{inputs: {{n: {{type: integer}}}}, steps: [{delegate('c', f'wait {go}')}]}}}}\n"
+    gate = "{id: ok, type: prompt, prompt_type: confirm, message: Go on?, output_to: ok_out}"
+    desk.workflow(gate, "{id: f, type: foreach, items: [1, 2, 3, 4, 5], task: t}", head=head)
+    env = {**desk.env, "LINES": "6"}
+    terminal = Terminal("run", "w", "--agent", "stub", "--parallel", "5", cwd=desk.project, env=env)
+    terminal.answer("Go on?", "y")
+    terminal.expect("ok: yes (person, wfc run)")
+    terminal.expect("and 2 more")
+    go.touch()
+    terminal.expect("completed")
+    assert terminal.wait() == 0

@@ -33,10 +33,11 @@ def run(
     folder: Path,
     *texts: str,
     inputs: dict[str, Any] | None = None,
-    answers: dict[str, str] | None = None,
+    answers: dict[str, Any] | None = None,
     env: tuple[str, ...] = (),
 ) -> Reply:
-    """Run the first of some workflows, commands in `folder`; people answer by step id. `env` is granted."""
+    """Run the first of some workflows, commands in `folder`; people answer by step id, with text or with a
+    whole result. `env` is granted."""
     generated = compiled(folder, *texts)
     file = load(texts[0]).files[0]
     work = folder / "work"
@@ -50,7 +51,9 @@ def run(
             for action in reply.get("actions") or ([reply["action"]] if "action" in reply else []):
                 if action["type"] in ("prompt", "delegate"):
                     name = "input" if action["type"] == "prompt" else "response"
-                    service.submit(run_id, action["step_id"], {name: (answers or {})[action["step_id"]]})
+                    answer = (answers or {})[action["step_id"]]
+                    whole = answer if isinstance(answer, dict) else {name: answer}
+                    service.submit(run_id, action["step_id"], whole)
             reply = service.next_step(run_id)
         return reply
     finally:

@@ -11,6 +11,7 @@ from tests.blocks.support import compiled, workflow
 from tests.support import check
 from wfc.findings import Severity
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
@@ -87,17 +88,42 @@ def test_an_image_is_made_by_the_agent_that_says_where_it_is(tmp_path: Path) -> 
     )
     try:
         told = reply["action"]["parameters"]["instructions"]
-        assert told == "A long road\n\nsize: 256x256\n\noutput_file: $SCRATCH/a.png"
+        assert told == "A long road\n\nsize: 256x256\n\noutput_file: ${SCRATCH}/a.png"
         ended = service.submit(reply["workflow_id"], "draw", {"saved_files": ["a.png"]})
         assert ended["result"] == {"files": ["a.png"]}
     finally:
         service.close()
 
 
+def test_a_model_gets_tools_a_session_and_a_budget_and_so_does_the_run(tmp_path: Path) -> None:
+    wishes = "tools: [read], session: author, budget: {usd: 0.5}"
+    text = workflow(
+        f"""
+  - {{id: ask, type: LLMCall, inputs: {{prompt: Why?, {wishes}}}}}
+  - {{id: each, type: LLMCall, for_each: [a], inputs: {{prompt: "{{{{each.value}}}}", {wishes}}}}}
+""",
+        "  x: '{{blocks.ask.succeeded}}'",
+        "budget: {steps: 9}",
+    )
+    module = Registry(compiled(tmp_path, text)).find("case").workflow
+    one, each = module.machine.steps["ask"], module.tasks["each"].steps["each"]
+    assert module.machine.budget == {"steps": 9}
+    for step in (one, each):
+        assert isinstance(step, Ask)
+        assert step.budget == {"usd": 0.5}
+        assert (step.parameters["tools"], step.parameters["session"]) == (["read"], "author")
+
+
 @pytest.mark.parametrize(
     ("block", "code"),
     [
         ("type: LLMCall, inputs: {profile: x}", "WF005"),
+        ("type: LLMCall, inputs: {prompt: x, tools: [fly]}", "WF006"),
+        ('type: LLMCall, inputs: {prompt: x, session: "{{inputs.text}}"}', "WF006"),
+        ("type: LLMCall, inputs: {prompt: x, budget: {usd: lots}}", "WF006"),
+        ("type: LLMCall, inputs: {prompt: x, budget: {usd: -1}}", "WF006"),
+        ("type: LLMCall, inputs: {prompt: x, budget: {cents: 1}}", "WF004"),
+        ("type: LLMCall, inputs: {prompt: x, instructions_file: ../../none.md}", "WF117"),
         ('type: LLMCall, inputs: {prompt: "{{secrets.KEY}}"}', "WF507"),
         ('type: LLMCall, inputs: {prompt: "{{inputs.nope}}"}', "WF204"),
         ("type: ImageGen, inputs: {promt: x}", "WF004"),

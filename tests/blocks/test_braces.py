@@ -22,6 +22,7 @@ inputs:
   loud: {type: bool, default: true}
   items: {type: list, default: [a, b]}
   place: {type: str, default: "{{tmp}}"}
+  data: {type: dict, default: {a: 1}}
 """
 
 
@@ -61,8 +62,18 @@ def in_text(expression: str, folder: Path, inputs: str = INPUTS) -> str:
         ("{{ {'a': {'b': inputs.count}} | tojson }}", '{"a": {"b": 3}}'),
         ("a {{- inputs.count -}} b", "a3b"),
         ("{{metadata.workflow_name}}{{metadata.started_at[:2]}}", "case20"),
-        ("{{tmp}}/x", "$SCRATCH/x"),
+        ("{{tmp}}/x", "${SCRATCH}/x"),
         ("{{inputs.items[0]}}{{inputs.items | first}}{{inputs.items.1}}", "aab"),
+        (
+            "{% set d = {} %}{% for x in inputs.items %}{% set _ = d.update({x: loop.index}) %}{% endfor %}"
+            "{{ d.a }}{{ d | tojson }}",
+            '1{"a": 1, "b": 2}',
+        ),
+        (
+            "{% set l = [0] %}{% for x in inputs.items if x != 'a' %}{% set _ = l.append(l | length ~ x) %}"
+            "{% set _ = l.extend(inputs.items) %}{% endfor %}{{ l }}",
+            "[0, '1b', 'a', 'b']",
+        ),
     ],
 )
 def test_an_expression_in_braces_gives(text: str, expected: str, tmp_path: Path) -> None:
@@ -173,6 +184,42 @@ def test_tmp_is_one_folder_in_commands_folders_paths_variables_and_defaults(tmp_
     assert result(tmp_path, text) == {"a": "b", "b": "b\n", "ok": True}
 
 
+def test_tmp_is_a_path_where_the_shell_expands_nothing(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - id: write
+    type: Shell
+    inputs:
+      command: |
+        echo a > '{{tmp}}/a'; echo '$SCRATCH' > "$SCRATCH/literal"
+        cat > '{{inputs.place}}/script' << 'END'
+        echo b > {{ tmp }}/b
+        END
+        sh "{{tmp}}/script"
+    outputs:
+      a: {type: str, path: "{{tmp}}/a"}
+      b: {type: str, path: "$SCRATCH/b"}
+      c: {type: str, path: "$SCRATCH/literal"}
+  - {id: plain, type: Shell, inputs: {command: "cat {{tmp}}/a", shell: false}, depends_on: [write]}
+""",
+        "  all: '{{blocks.write.a}} {{blocks.write.b}} {{blocks.write.c}} {{blocks.plain.stdout}}'",
+        INPUTS,
+    )
+    assert result(tmp_path, text) == {"all": "a b $SCRATCH a\n"}
+
+
+def test_tmp_in_a_folder_with_a_space_stays_a_variable_of_the_shell(tmp_path: Path) -> None:
+    folder = tmp_path / "a b $(touch c)"
+    folder.mkdir()
+    command = 'echo hi > "{{tmp}}/x" && cat {{tmp}}/"x" 2>&1 || cat "{{tmp}}/x"'
+    text = workflow(
+        f"  - {{id: a, type: Shell, inputs: {{command: {json.dumps(command)}}}}}",
+        "  a: '{{blocks.a.stdout}}'",
+    )
+    assert str(result(folder, text)["a"]).endswith("hi\n")
+    assert not list(tmp_path.rglob("c"))
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_a_file_rewritten_in_braces_gives_the_same(case: Path, tmp_path: Path) -> None:
     text = case.read_text(encoding="utf-8")
@@ -234,6 +281,15 @@ def test_a_file_that_refers_in_both_notations_is_an_error_that_a_fix_resolves() 
         ("{{secrets}}", "WF202", "secrets"),
         ("{{each.value}}", "WF202", "each"),
         ("{{blocks.a.__internal__.x}}", "WF507", "sandbox"),
+        # Only a container that the template itself has made can be filled.
+        ("{% set d = inputs.data %}{% set _ = d.update({'x': 1}) %}{{d}}", "WF206", "no method `update`"),
+        ("{% set _ = inputs.data.update({'x': 1}) %}{{inputs.data}}", "WF206", "no method `update`"),
+        ("{% set d = {} %}{% set _ = d.append(inputs.name) %}{{d}}", "WF206", "no method `append`"),
+        (
+            "{% set l = [] %}{% for l in inputs.items %}{% set _ = l.append(1) %}{% endfor %}",
+            "WF206",
+            "no method `append`",
+        ),
     ],
 )
 def test_a_mistake_in_braces_is_found_at_its_place(text: str, code: str, message: str) -> None:
@@ -249,6 +305,40 @@ def test_a_mistake_in_braces_is_found_at_its_place(text: str, code: str, message
     found = [one for one in check(file) if one.severity is Severity.ERROR]
     assert code in [one.code for one in found], found
     assert any(message in one.message for one in found), found
+
+
+FILLED = "{% set r = {} %}{% set _ = r.update({'x': inputs.name}) %}{{ r.x }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FILLED,
+        "{{ render('{{ a }}', {'a': inputs.name}) }}",
+        "{{ render(inputs.name, {}) }}",
+        "{{ get(inputs.data, inputs.count | string, 'x') }}",
+        "{{ get({}, 'x', inputs.name) }}",
+        "{{ dict({}, {'x': inputs.name}).x }}",
+    ],
+)
+def test_an_untrusted_value_stays_untrusted_through_functions_and_filled_containers(text: str) -> None:
+    command = json.dumps(f"echo {text}")
+    found = check(workflow(f"  - {{id: a, type: Shell, inputs: {{command: {command}}}}}", "  x: 1", INPUTS))
+    assert {"WF501", "WF502"} & {one.code for one in found}, found
+
+
+def test_an_input_with_statements_can_be_read_by_another_block_unless_it_reads_blocks(tmp_path: Path) -> None:
+    def file(content: str) -> str:
+        blocks = f"""
+  - {{id: one, type: Shell, inputs: {{command: echo}}}}
+  - {{id: put, type: CreateFile, inputs: {{path: x.txt, content: {json.dumps(content)}}}, depends_on: [one]}}
+  - {{id: say, type: EchoBlock, inputs: {{message: "{{{{blocks.put.inputs.content | trim}}}}!"}}, depends_on: [put]}}
+"""
+        return workflow(blocks, "  x: '{{blocks.say.message}}'", INPUTS)
+
+    assert result(tmp_path, file(FILLED)) == {"x": "World!"}
+    found = check(file(FILLED.replace("inputs.name", "blocks.one.stdout")))
+    assert any("reads other blocks or secrets" in one.message for one in found), found
 
 
 def test_a_github_expression_with_a_name_of_the_file_is_a_warning() -> None:

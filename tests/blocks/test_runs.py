@@ -68,8 +68,11 @@ def test_a_prompt_is_an_action_of_the_agent_unless_a_person_must_answer(tmp_path
             "delegate",
             "Which one is it?",
         )
+        # Only what a person must answer is in the inbox.
+        assert service.waiting()["waiting"] == []
         gate = service.submit(asked["workflow_id"], "ask", {"response": "this"})
         assert (gate["action"]["type"], gate["action"]["parameters"]["message"]) == ("prompt", "Go on?")
+        assert service.waiting()["total"] == 1
         ended = service.submit(asked["workflow_id"], "approve", {"input": "yes"})
         assert ended["result"] == {"a": "this", "b": "yes"}
     finally:

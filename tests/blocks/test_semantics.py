@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -22,6 +22,8 @@ class Block:
     """What it waits for, and whether it requires that."""
     condition: tuple[tuple[str, str, bool], ...]
     """All of these must hold: of a block, one of STATES, negated or not."""
+    may_crash: bool = False
+    """Whether it has `continue_on_error`."""
 
 
 def made_up(seed: int, codes: tuple[int | None, ...] = (0, 0, 0, 1)) -> list[Block]:
@@ -54,6 +56,8 @@ def to_yaml(blocks: list[Block]) -> str:
         if block.condition:
             parts = [f"{'not ' if no else ''}${{blocks.{one}.{state}}}" for one, state, no in block.condition]
             lines.append(f"    condition: {' and '.join(parts)}")
+        if block.may_crash:
+            lines.append("    continue_on_error: true")
         if block.waits:
             shown = [f"{{block: {one}, required: {str(must).lower()}}}" for one, must in block.waits]
             lines.append(f"    depends_on: [{', '.join(shown)}]")
@@ -88,11 +92,12 @@ def outlived(blocks: list[Block]) -> set[str]:
 def simulated(blocks: list[Block]) -> dict[str, str]:
     ended = endings(blocks)
     words = {"succeeded": "completed success", "failed": "completed failure", "skipped": "skipped n/a"}
+    crashed = {block.name for block in blocks if block.exit_code is None and ended[block.name] == "failed"}
     codes = {
-        f"code_{block.name}": str(block.exit_code if ended[block.name] != "skipped" else 0)
+        f"code_{block.name}": str((block.exit_code or 0) if ended[block.name] != "skipped" else 0)
         for block in blocks
     }
-    return {name: words[state] for name, state in ended.items()} | codes
+    return {name: "failed n/a" if name in crashed else words[state] for name, state in ended.items()} | codes
 
 
 def driven(blocks: list[Block], seed: int) -> tuple[Drive, list[str]]:
@@ -132,3 +137,31 @@ def test_a_crash_fails_the_run_when_all_that_can_run_without_the_block_has(seed:
     else:
         assert set(tried) <= runs
         assert tried[-1] in crashing
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_crash_of_a_block_that_may_crash_leaves_the_run_as_it_is(seed: int) -> None:
+    random = Random(seed)
+    blocks = [
+        replace(block, may_crash=block.exit_code is None or random.random() < 0.3)
+        for block in made_up(seed, (0, 0, 1, None))
+    ]
+    drive, tried = driven(blocks, seed)
+    assert drive.at.error is None
+    assert drive.at.result == simulated(blocks)
+    ended = endings(blocks)
+    assert set(tried) == {block.name for block in blocks if ended[block.name] != "skipped"}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_only_a_crash_of_a_block_that_may_not_crash_fails_the_run(seed: int) -> None:
+    random = Random(seed)
+    blocks = [replace(block, may_crash=random.random() < 0.5) for block in made_up(seed, (0, 0, 1, None))]
+    drive, tried = driven(blocks, seed)
+    fatal = {block.name for block in blocks if block.exit_code is None and not block.may_crash}
+    ended = endings(blocks)
+    assert drive.at.status == ("failed" if any(ended[name] != "skipped" for name in fatal) else "completed")
+    if drive.at.status == "failed":
+        assert drive.error["step_id"] == next(name for name in tried if name in fatal)
+    else:
+        assert drive.at.result == simulated(blocks)

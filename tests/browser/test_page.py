@@ -12,6 +12,7 @@ from tests.browser.conftest import Opened
 from tests.page.support import Page, serving
 from tests.runtime.support import OK, Box, steps
 from tests.support import wait_until
+from wfc_runtime.service.journal_entries import Logged, Summary
 
 HOSTILE = (
     "<img src=x onerror=\"document.title='owned'\"> <b>bold</b> \u202egnp.exe ${7*7} {{ 7*7 }} </script>"
@@ -61,6 +62,50 @@ def test_what_happens_elsewhere_is_seen_without_a_reload(
     expect(tab.locator(".wire.taken")).to_have_count(5)
 
 
+NOT_LIVE = "delete window.SharedWorker"
+
+
+def test_a_page_without_live_updates_shows_what_its_own_answers_and_actions_did(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    """The stream may be late or lost. What a person does on the page must not wait for it."""
+    run = waiting(project)
+    tab = open_tab(served)
+    tab.context.add_init_script(NOT_LIVE)
+    tab.context.route("**/api/changes*", lambda route: None)
+    tab.reload()
+    tab.get_by_role("button", name="Yes").click()
+    expect(tab.locator(".message", has_text="Under which name?")).to_be_visible()
+    project.service.submit(run, "label", {"error": "nobody is there"})
+    tab.goto(f"{served.address}/runs/{run}")
+    tab.get_by_role("combobox", name="Show").select_option("range")
+    tab.get_by_role("combobox", name="From").select_option("label")
+    tab.get_by_role("button", name="Retry…").click()
+    tab.get_by_role("button", name="Retry", exact=True).click()
+    expect(tab.locator("table.timeline tbody tr")).to_contain_text(["label", "label@2"])
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+    tab.get_by_label("Your answer", exact=True).fill("x")
+    tab.get_by_role("button", name="Submit").click()
+    expect(tab.get_by_role("heading", name="Result")).to_be_visible()
+    expect(tab.get_by_role("img", name="connecting", exact=True)).to_be_visible()
+
+
+def test_the_list_stands_after_eight_requests(project: Box, served: Page, open_tab: Opened) -> None:
+    waiting(project)
+    tab = open_tab(served)
+    tab.context.add_init_script(
+        "new MutationObserver((_, me) => { if (document.querySelector('tr[data-row]')) {"
+        " me.disconnect(); window.stood = performance.now(); } }).observe(document, { childList: true, subtree: true })"
+    )
+    tab.goto(f"{served.address}/runs")
+    expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+    asked = tab.evaluate(
+        "performance.getEntriesByType('resource').filter((one) => one.startTime <= window.stood).map((one) => one.name)"
+    )
+    # The document itself is the eighth.
+    assert len([url for url in asked if url.startswith("http")]) <= 7, asked
+
+
 def test_of_two_pages_that_answer_at_once_one_wins_and_the_other_is_told(
     project: Box, served: Page, open_tab: Opened
 ) -> None:
@@ -78,7 +123,7 @@ def test_of_two_pages_that_answer_at_once_one_wins_and_the_other_is_told(
     assert (status, reply["error"]["code"]) == (409, "answered")
     second.unroute("**/api/runs/*")
     assert project.service.history(run)["events"][2]["result"] == {"confirmed": True}
-    open_tab.said.clear()  # type: ignore[attr-defined]  # of the requests that this test has cut off
+    open_tab.expected.append("net::ERR_FAILED")  # type: ignore[attr-defined]  # of the requests that are cut off here
 
 
 def test_what_follows_each_answer_is_shown_and_a_failed_run_is_retried(
@@ -178,6 +223,64 @@ def test_hostile_text_stays_text_in_every_view(project: Box, open_tab: Opened) -
             expect(tab.get_by_role("heading", level=1)).to_be_visible()
             assert tab.locator("img[src='x'], main b").count() == 0
         tab.close()
+
+
+MISSION = """
+name: mission
+version: 1.0.0
+proof: git
+phases:
+  - id: design
+    number: 1
+    name: Design it
+    agents: [{type: architect, subagent_type: general-purpose, scope: [docs/], prompt: Design it.}]
+    completion: all agents success
+"""
+
+
+def test_the_journal_shows_phases_tasks_and_entries_as_they_are_logged(
+    project: Box, open_tab: Opened
+) -> None:
+    project.compile(MISSION)
+    service = project.service
+    run = str(service.start("mission")["workflow_id"])
+    service.submit(run, "design-before", {"head": "", "status": ""})
+    with serving(project.root) as page:
+        tab = open_tab(page, f"/runs/{run}/journal")
+        expect(tab.locator("tr", has_text="Design it")).to_contain_text("open")
+        content = {"question": "Which store?", "chosen": HOSTILE, "reasoning": "One file."}
+        service.log(Logged(run, "design", "decision", content))
+        expect(tab.locator(".journal li")).to_have_count(1)
+        expect(tab.locator(".journal li strong")).to_contain_text("<b>bold</b> ⟨U+202E⟩gnp.exe")
+        tab.locator(".journal summary").click()
+        expect(tab.get_by_text("One file.")).to_be_visible()
+        expect(tab.locator(".journal li")).to_contain_text("design, architect")
+        asked = {"description": "Which licence?", "requires_human": True}
+        service.log(Logged(run, "design", "issue", asked))
+        expect(tab.locator(".notice.is-failed")).to_have_text("Waits for a person: Which licence?")
+        done = {"status": "success", "summary": "Written.", "files": ["docs/a.md"]}
+        looked = {
+            "changed": ["docs/a.md", "b.md"],
+            "by_agent": {"architect": ["docs/a.md"]},
+            "total": 2,
+            "outside_scope": ["b.md"],
+            "outside_total": 1,
+            "proved": False,
+        }
+        service.submit(run, "design", done)
+        service.submit(run, "design-changes", looked)
+        expect(tab.locator("tr", has_text="Design it")).to_contain_text("1 outside the scopes: b.md")
+        service.submit(run, "design-stop", {"selected": "go on"})
+        service.log(Summary(run, "completed", "All done.", ["a page"]))
+        tab.reload()
+        expect(tab.locator(".notice.is-failed")).to_have_count(0)
+        expect(tab.locator(".summary")).to_contain_text("All done.")
+        expect(tab.locator("tr", has_text="Written.")).to_contain_text("success")
+        # As of the first entry, the issue had not been logged.
+        tab.locator(".journal summary").first.click()
+        tab.get_by_role("link", name="The run as of this entry").click()
+        expect(tab.locator(".journal li")).to_have_count(1)
+        assert tab.title().startswith("mission")
 
 
 def test_questions_have_labels_and_defaults(project: Box, open_tab: Opened) -> None:

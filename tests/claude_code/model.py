@@ -34,7 +34,7 @@ class Request:
 
     @property
     def results(self) -> list[str]:
-        """The texts of all tool results so far, oldest first."""
+        """The texts of all tool results so far, oldest first, without those of waiting for the server."""
         found = []
         for message in self.body.get("messages", []):
             content = message["content"]
@@ -42,10 +42,21 @@ class Request:
                 if block.get("type") == "tool_result":
                     inner = block.get("content", "")
                     parts = inner if isinstance(inner, list) else [{"text": inner}]
-                    found.append("".join(part.get("text", "") for part in parts))
+                    text = "".join(part.get("text", "") for part in parts)
+                    if _MISSING not in text and block.get("tool_use_id") not in _waits:
+                        found.append(text)
         return found
 
+    @property
+    def lacks_server(self) -> bool:
+        """Whether the last call named a tool of a server that has not connected yet."""
+        last = (self.body.get("messages") or [{}])[-1]
+        return last.get("role") == "user" and _MISSING in json.dumps(last.get("content"))
 
+
+_MISSING = "No such tool available"
+_waits: set[str] = set()
+"""The calls that only wait."""
 Script = Callable[[Request], list[Block]]
 
 
@@ -55,6 +66,13 @@ def say(text: str) -> Block:
 
 def use(name: str, **arguments: Any) -> Block:
     return {"type": "tool_use", "id": f"toolu_{next(_numbers):08d}", "name": name, "input": arguments}
+
+
+def wait_for_server(_: Request) -> list[Block]:
+    """A script for a server that has not connected yet, which takes long on a busy machine."""
+    made = use("Bash", command="sleep 3", description="Wait for the server")
+    _waits.add(made["id"])
+    return [made]
 
 
 @contextmanager
@@ -75,7 +93,8 @@ def serve(script: Script) -> Iterator[tuple[str, list[Request]]]:
                 return
             request = Request(json.loads(data))
             # Titles and summaries are asked for without tools; they are no part of the conversation.
-            blocks = script(request) if request.tools else [say("ok")]
+            answer = wait_for_server if request.lacks_server else script
+            blocks = answer(request) if request.tools else [say("ok")]
             if request.tools:
                 seen.append(request)
             if request.body.get("stream"):

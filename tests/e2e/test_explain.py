@@ -155,7 +155,7 @@ def test_a_word_with_several_meanings_has_a_page_for_each() -> None:
     ]
     engine = explain("engine").out
     assert engine.startswith("engine (field)\n\nThe kind of database.\n")
-    assert "\nengine (setting of [tool.wfc])\n\nWhat keeps the runs: `sqlite`" in engine
+    assert "\nengine (setting of [tool.wfc])\n\nWhere runs are stored: `sqlite`" in engine
     assert "`temporal`" in engine
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.command import wfc
 from wfc.library import shipped_pack
-from wfc.library.pack import shipped_folder
+from wfc.workspace.shipped import shipped_folder
 
 WORKFLOW = """\
 name: {name}
@@ -178,8 +181,21 @@ HOSTILE = {
     "tools that are no list": ({}, 'name = "x"\nversion = "1"\ntools = "all"\n', "must be a list of texts"),
     "unknown grants": ({}, 'name = "x"\nversion = "1"\n[grants]\nroot = ["x"]\n', "must be a table with"),
     "an undeclared tool": ({}, MANIFEST.replace("search", "other"), "calls the tool `search`"),
+    "no word about tools": ({}, 'name = "x"\nversion = "1"\n', "calls the tool `search`"),
+    "a digest of its own": ({}, 'digest = "0"\n' + MANIFEST, "unknown key `digest`"),
+    "grants that are no list": ({}, MANIFEST.replace('["make *"]', '"*"'), "`exec` in wfc-pack.toml"),
+    "a name that climbs": (
+        {"workflows/look.yaml": WORKFLOW.format(name="../../look")},
+        MANIFEST,
+        "it has no valid name",
+    ),
+    "a workflow that is too large": ({"workflows/look.yaml": "#" * 1_100_000}, MANIFEST, "at most"),
     "a workflow with errors": ({"workflows/look.yaml": "name: look\nsteps: 3\n"}, MANIFEST, "has errors"),
-    "two of one name": ({"workflows/b.yaml": WORKFLOW.format(name="look")}, MANIFEST, "two workflows `look`"),
+    "two of one name": (
+        {"workflows/b.yaml": WORKFLOW.format(name="look")},
+        MANIFEST,
+        "two workflows called `look`",
+    ),
     "no workflows": ({"workflows/look.yaml": "just text\n"}, MANIFEST, "is not a workflow"),
     "a text that is missing": (
         {"workflows/look.yaml": WORKFLOW.format(name="look").replace("brief", "none")},
@@ -204,6 +220,69 @@ def test_a_pack_that_is_not_right_is_refused_and_nothing_is_copied(project: Path
     found = wfc("library", "add", str(pack), cwd=project)
     assert found.status == 2
     assert said in found.err
+    assert files_of(project) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("device", "`wfc-pack.toml` leads out of the pack"),
+        ("pipe", "`wfc-pack.toml` is not a file of at most 1,048,576 bytes"),
+        ("folder", "`wfc-pack.toml` is not a file of at most 1,048,576 bytes"),
+        ("large", "`wfc-pack.toml` is not a file of at most 1,048,576 bytes"),
+        ("link", "`wfc-pack.toml` leads out of the pack"),
+        ("broken link", "there is no wfc-pack.toml"),
+        ("bytes", "`wfc-pack.toml` is not UTF-8 text"),
+        ("deep", "wfc-pack.toml is not valid TOML"),
+    ],
+)
+def test_a_manifest_that_is_no_small_file_of_the_pack_is_refused_and_not_read(
+    project: Path, kind: str, said: str
+) -> None:
+    pack = make_pack(project.parent / "pack")
+    path = pack / "wfc-pack.toml"
+    path.unlink()
+    match kind:
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "large":
+            path.write_text("#" * 1_100_000, encoding="utf-8")
+        case "link":
+            (project.parent / "other.toml").write_text(MANIFEST, encoding="utf-8")
+            path.symlink_to("../other.toml")
+        case "broken link":
+            path.symlink_to("none.toml")
+        case "bytes":
+            path.write_bytes(b"\xff\xfe")
+        case "deep":
+            path.write_text(f"name = {'[' * 50_000}", encoding="utf-8")
+    found = wfc("library", "add", str(pack), cwd=project)
+    assert (found.status, said in found.err) == (2, True), found.err
+    assert files_of(project) == set()
+
+
+def test_a_name_or_a_place_that_is_taken_is_refused_before_anything_is_copied(project: Path) -> None:
+    pack = make_pack(project.parent / "pack", **{"workflows/team/look.yaml": WORKFLOW.format(name="other")})
+    (pack / "workflows/team/brief.md").write_text("Write.\n", encoding="utf-8")
+    (project / "workflows").mkdir()
+    (project / "workflows/mine.yaml").write_text(WORKFLOW.format(name="look"), encoding="utf-8")
+    refused = wfc("library", "add", str(pack), "--overwrite", cwd=project)
+    assert (refused.status, "a workflow called `look` in" in refused.err) == (2, True)
+    assert files_of(project) == {"workflows/mine.yaml"}
+    (project / "workflows/mine.yaml").unlink()
+    # Outside of `workflows` and inside of it: both would be copied to the same place.
+    (pack / "team").mkdir()
+    for name in ("look.yaml", "brief.md"):
+        shutil.copy(pack / "workflows/team" / name, pack / "team" / name)
+    (pack / "team/look.yaml").write_text(WORKFLOW.format(name="third"), encoding="utf-8")
+    patterns = 'workflows = ["workflows/**/*.yaml", "team/*.yaml"]\n'
+    (pack / "wfc-pack.toml").write_text(patterns + MANIFEST, encoding="utf-8")
+    refused = wfc("library", "add", str(pack), cwd=project)
+    assert (refused.status, "two files for `workflows/team/look.yaml`" in refused.err) == (2, True)
     assert files_of(project) == set()
 
 
@@ -232,12 +311,114 @@ def test_links_lead_neither_out_of_a_pack_nor_out_of_the_project(project: Path) 
         "https://-x@example.org/x y",
         "./no-such-folder",
         "ssh://-oProxyCommand=x/y",
+        "ssh://user@-oProxyCommand=x/y",
+        "-oProxyCommand=x@example.org:x",
+        "https://user:secret@example.org/x",
+        "https://--upload-pack=x/y",
+        "fd::17",
+        "../no-such/../folder.git",
     ],
 )
 def test_other_addresses_are_refused_before_git_is_called(project: Path, address: str) -> None:
     found = wfc("library", "add", "--", address, cwd=project)
     assert found.status == 2
     assert not found.err.startswith("wfc: git ")
+    assert files_of(project) == set()
+
+
+def test_submodules_links_and_filters_of_a_repository_have_no_effect(project: Path) -> None:
+    source, module = make_pack(project.parent / "source"), project.parent / "module"
+    make_pack(module, **{"workflows/inner.yaml": WORKFLOW.format(name="inner")})
+    for folder in (module, source):
+        git(folder, "init", "-q", "-b", "main")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "one")
+    git(source, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(module), "workflows/module")
+    (source / ".gitattributes").write_text("*.md filter=evil\n", encoding="utf-8")
+    (source / "workflows/passwd.md").symlink_to("/etc/passwd")
+    (source / "workflows/look.yaml").write_text(
+        WORKFLOW.format(name="look").replace("brief.md", "passwd.md"), encoding="utf-8"
+    )
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", "two")
+    bare = project.parent / "team.git"
+    git(source, "clone", "-q", "--bare", str(source), str(bare))
+    found = wfc("library", "add", str(bare), cwd=project)
+    assert found.status == 0, found.err
+    # The link is a text with the place that it names, and the submodule an empty folder.
+    assert (project / "workflows/passwd.md").read_text(encoding="utf-8") == "/etc/passwd"
+    assert not (project / "workflows/passwd.md").is_symlink()
+    assert not any("inner" in path for path in files_of(project))
+
+
+def test_control_characters_in_the_names_of_a_pack_do_not_reach_the_terminal(project: Path) -> None:
+    pack = make_pack(project.parent / "pack", MANIFEST.replace("make *", "make \\u001b[2J"))
+    (pack / "workflows/look.yaml").rename(pack / "workflows/lo\x1b[2Jok.yaml")
+    found = wfc("library", "add", str(pack), "--show", cwd=project)
+    assert found.status == 0, found.err
+    assert "\x1b[2J" not in found.out + found.err
+
+
+def test_several_workflows_are_added_together_and_a_mission_with_its_folder(project: Path) -> None:
+    added = wfc("library", "add", "git-checkout", "onboard-codebase", "audit-security", cwd=project)
+    assert added.status == 0, added.err
+    assert {
+        "workflows/git-checkout.yaml",
+        "workflows/onboard-codebase/workflow.md",
+        "workflows/onboard-codebase/definition.md",
+        "workflows/onboard-codebase/workflow.test.yaml",
+        ".claude/agents/security-reviewer.md",
+    } <= files_of(project)
+    assert wfc("check", cwd=project).status == 0
+    tested = wfc("test", "--min-coverage", "100", cwd=project)
+    assert tested.status == 0, tested.out
+    (project / "workflows/onboard-codebase/definition.md").unlink()
+    edited = wfc("library", "diff", "onboard-codebase", cwd=project)
+    assert (edited.status, "definition.md" in edited.out) == (0, True)
+
+
+def kill_at_move(number: int, *words: str, cwd: Path) -> None:
+    """Run wfc in a process that kills itself instead of moving a file, after it has moved `number` of them."""
+    script = (
+        "import os, signal\n"
+        "from wfc.cli.main import cli\n"
+        f"left, replace = {number}, os.replace\n"
+        "def dying(*places):\n"
+        "    global left\n"
+        "    left -= 1\n"
+        "    return replace(*places) if left >= 0 else os.kill(os.getpid(), signal.SIGKILL)\n"
+        "os.replace = dying\n"
+        f"cli({list(words)!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def test_a_kill_while_files_are_moved_leaves_whole_files_and_adding_again_completes_it(project: Path) -> None:
+    pack = make_pack(project.parent / "pack")
+    kill_at_move(2, "library", "add", str(pack), cwd=project)
+    # The workflow comes last: there is none without its parts.
+    assert not (project / "workflows/look.yaml").exists()
+    assert not (project / "wfc-library.json").exists()
+    for path in (project / "workflows").iterdir():
+        assert path.read_bytes() == (pack / "workflows" / path.name).read_bytes()
+    assert wfc("library", "add", str(pack), cwd=project).status == 0
+    assert files_of(project) == {
+        "workflows/look.yaml",
+        "workflows/look.test.yaml",
+        "workflows/brief.md",
+        ".claude/agents/writer.md",
+        "wfc-library.json",
+    }
+    assert wfc("library", "diff", cwd=project).status == 0
+
+
+def test_a_file_that_can_not_be_moved_takes_the_others_back(project: Path) -> None:
+    pack = make_pack(project.parent / "pack")
+    (project / "workflows").mkdir()
+    (project / "workflows/look.yaml").mkdir()
+    refused = wfc("library", "add", str(pack), cwd=project)
+    assert (refused.status, "can't write" in refused.err) == (2, True)
     assert files_of(project) == set()
 
 
@@ -249,5 +430,20 @@ def test_wrong_names_and_a_damaged_record_are_told(project: Path) -> None:
     assert "is damaged" in wfc("library", "diff", cwd=project).err
 
 
-def test_the_shipped_folder_has_workflows() -> None:
+def test_the_library_has_forty_workflows_in_all_languages_that_tell_when_to_use_them() -> None:
     assert (shipped_folder() / "workflows" / "python-ci.yaml").is_file()
+    files = shipped_pack().files
+    assert len(files) >= 40
+    assert {file.dialect.name for file in files.values()} == {"steps", "blocks", "reactive", "phases"}
+    for name, file in files.items():
+        workflow = file.workflow
+        assert workflow is not None
+        assert workflow.description is not None, name
+        assert " Use it " in workflow.description.text, name
+        undescribed = [key for key, one in (workflow.inputs or {}).items() if one.description is None]
+        assert undescribed == [], name
+
+
+def test_the_tests_of_the_library_cover_every_branch() -> None:
+    tested = wfc("test", "--min-coverage", "100", "--quiet", cwd=shipped_folder())
+    assert tested.status == 0, tested.out + tested.err

@@ -38,6 +38,19 @@ def test_a_map_is_written_beside_each_module(compiled: Path) -> None:
     assert (read["source"], read["lines"]) == (f"sha256:{header.source}", {"alpha": {"build": 4}})
 
 
+def test_a_state_that_no_step_stands_for_is_not_in_the_map(tmp_path: Path) -> None:
+    """One with line 0 made the whole map count as edited."""
+    source = Path(__file__).parents[1] / "golden" / "on_failure" / "workflow.yaml"
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "w.yaml").write_bytes(source.read_bytes())
+    assert wfc("compile", "-q", cwd=tmp_path).status == 0
+    [module] = Registry(tmp_path / "generated").modules()
+    assert module.map_error is None
+    assert all(line > 0 for lines in module.workflow.lines.values() for line in lines.values())
+    again = wfc("compile", cwd=tmp_path)
+    assert "edited by hand" not in again.out + again.err
+
+
 def test_a_comment_changes_one_line_of_the_module_and_its_map(compiled: Path) -> None:
     module, line_map = compiled / "made" / "alpha.py", compiled / "made" / "alpha.map.json"
     before = module.read_text().splitlines()

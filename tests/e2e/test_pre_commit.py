@@ -16,8 +16,8 @@ from tests.e2e.command import SMALL, wfc
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = (
-    *("compiler", "runtime", "workflows", ".claude/agents", "pyproject.toml", "README.md", "LICENSE"),
-    ".pre-commit-hooks.yaml",
+    *("compiler", "runtime", "workflows", "generated", ".claude/agents"),
+    *("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"),
 )
 
 

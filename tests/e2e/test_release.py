@@ -103,6 +103,22 @@ def test_the_wheel_has_the_library(installed: Path, tmp_path: Path) -> None:
     run(installed / "wfc", "compile", cwd=tmp_path)
 
 
+def test_the_wheel_serves_the_library_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    server = StdioServerParameters(
+        command=str(installed / "wfc"), args=["serve", "--library"], cwd=tmp_path, env=ENV
+    )
+
+    async def started() -> str:
+        async with Client(stdio_client(server)) as client:
+            result = await client.call_tool("start_workflow", {"workflow": "research-question", "inputs": {}})
+            listed = await client.call_tool("list_workflows", {})
+            return json.dumps([result.model_dump(mode="json"), listed.model_dump(mode="json")])
+
+    said = asyncio.run(started())
+    assert "question" in said
+    assert "review-branch" in said
+
+
 def test_the_wheel_runs_a_workflow_to_its_end(installed: Path, project: Path) -> None:
     run(installed / "wfc", "compile", cwd=project)
     script, _, _ = (project / "workflows/deploy-service.test.yaml").read_text("utf-8").partition("\ntests:")

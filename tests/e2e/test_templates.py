@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ import pytest
 from tests.e2e.command import wfc
 from tests.runtime.support import compile_to, steps
 from wfc.config import Config
+from wfc.library import shipped_pack
 from wfc.workspace.files import TEMPLATE_PATHS, named_templates, users_folder
+from wfc.workspace.shipped import shipped_folder
 from wfc.workspace.templates import TemplateRegistry
-from wfc_runtime.errors import DefinitionError
+from wfc_runtime.errors import DefinitionError, NotFoundError
 from wfc_runtime.server.workflows import listed
 
 
@@ -95,6 +99,72 @@ def test_a_workflow_of_the_project_hides_one_of_the_user_and_the_list_says_so(
     assert listed(registry, "")["hidden"] == [{"workflow": "shared", "found_at": str(users / "shared.yaml")}]
     with pytest.raises(DefinitionError, match="WF007"):
         registry.find("bad")
+
+
+@pytest.fixture
+def with_library(tmp_path: Path) -> TemplateRegistry:
+    return TemplateRegistry(Config(tmp_path), tmp_path / "generated", [], library=shipped_folder())
+
+
+def test_a_workflow_of_the_library_is_loaded_alone_and_without_the_compiler(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from wfc.config import Config
+from wfc.workspace.shipped import shipped_folder
+from wfc.workspace.templates import TemplateRegistry
+registry = TemplateRegistry(Config(Path()), Path("generated"), [], library=shipped_folder())
+print(registry.find("bugs:triage").workflow.name, registry.is_from_library("bugs:triage"))
+print([name for name in sys.modules if name in ("wfc.compiler", "wfc.project", "wfc.emit")])
+print(len([name for name in sys.modules if name.startswith("wfc_generated_")]))
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines() == ["bugs:triage True", "[]", "1"]
+
+
+def test_every_workflow_of_the_library_is_found_by_its_name_and_names_its_source(
+    with_library: TemplateRegistry,
+) -> None:
+    for name, file in shipped_pack().files.items():
+        module = with_library.find(name)
+        assert (module.workflow.name, module.source) == (name, file.source.path)
+        assert module.map_error is None
+        # A run asks for its version by the digest.
+        assert with_library.of_digest(module.digest) is module
+    assert {one.workflow.name for one in with_library.modules()} == set(shipped_pack().files)
+    assert with_library.problems() == []
+
+
+def test_a_workflow_of_the_project_or_of_the_user_hides_one_of_the_library(
+    tmp_path: Path, with_library: TemplateRegistry
+) -> None:
+    users = tmp_path / "users"
+    users.mkdir()
+    (users / "python-ci.yaml").write_text(_says("python-ci", "user"))
+    both = TemplateRegistry(Config(tmp_path), tmp_path / "generated", [], None, users, shipped_folder())
+    assert with_library.is_from_library("python-ci")
+    assert _said(both, "python-ci") == "user"
+    assert not both.is_from_library("python-ci")
+    compile_to(tmp_path / "generated", _says("python-ci", "project"))
+    for registry in (both, with_library):
+        assert _said(registry, "python-ci") == "project"
+        assert not registry.is_from_library("python-ci")
+        assert [one.workflow.name for one in registry.modules()].count("python-ci") == 1
+    # One that is broken hides it too: another workflow must not be started in its place.
+    module = tmp_path / "generated" / "python_ci.py"
+    module.write_text(module.read_text() + "# edited")
+    with pytest.raises(DefinitionError, match="has been edited"):
+        with_library.find("python-ci")
+
+
+def test_a_name_that_neither_the_project_nor_the_library_has_is_refused_with_the_nearest(
+    with_library: TemplateRegistry,
+) -> None:
+    with pytest.raises(NotFoundError, match=r"there is no workflow `\.\./fix-bug`") as refused:
+        with_library.find("../fix-bug")
+    assert "fix-bug" in refused.value.hint
 
 
 def test_check_and_compile_look_into_the_aromcp_folder_of_the_project_and_not_into_that_of_the_user(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Result, wfc
-from tests.support import ROOT
+from tests.support import ROOT, is_sampled
 from wfc.author.answers import write_answers
 from wfc.cli.shared.workflow import find_workflow
 from wfc.config import CompileLimits
@@ -87,10 +87,52 @@ def test_the_links_of_the_graph_are_the_dependencies(project: Path) -> None:
     ]
 
 
-def test_a_condition_is_shown_as_written(project: Path) -> None:
+def test_a_condition_is_short_in_its_block_and_as_written_in_the_tip(project: Path) -> None:
     out = wfc("graph", "deploy", "--format", "dot", cwd=project).out
     assert "condition: ${inputs.go} and ${blocks.test.succeeded}" in out
-    assert "shell if ${blocks.apply.failed}" in out.replace("\\n", " ")
+    assert re.findall(r'label=("\w+\\n\w+\\nif .*?")', out) == [
+        r'"apply\nShell\nif go and test.succeeded"',
+        r'"undo\nShell\nif apply.failed"',
+    ]
+
+
+SORTS = """\
+name: sorts
+description: One block of each sort of performer.
+inputs: {parts: {type: list, default: [a]}}
+blocks:
+  - {id: build, type: Shell, inputs: {command: make}}
+  - {id: think, type: LLMCall, inputs: {prompt: Why?}}
+  - {id: ask, type: Prompt, inputs: {prompt: Go on?}}
+  - id: gate
+    type: Prompt
+    inputs: {prompt: Ship it?, human: true}
+    condition: "{{blocks.ask.outputs.response == 'yes'}}"
+    depends_on: [ask]
+  - {id: each, type: CreateFile, for_each: "{{inputs.parts}}", inputs: {path: "{{each.value}}.txt", content: x}}
+  - {id: child, type: Workflow, inputs: {workflow: deploy}}
+"""
+
+
+def test_blocks_are_shown_by_their_types_in_the_colors_of_those_who_perform_them(project: Path) -> None:
+    (project / "workflows" / "sorts.yaml").write_text(SORTS)
+    out = wfc("graph", "sorts", cwd=project).out
+    shown = dict(re.findall(r'c0_(\w+)\["\w+<br/>([^"]*)"\]:::', out))
+    colors = dict(re.findall(r"c0_(\w+)\[.*:::(\w+)Step", out))
+    assert (shown["build"], colors["build"]) == ("Shell", "server")
+    assert (shown["think"], colors["think"]) == ("LLMCall", "agent")
+    assert (shown["ask"], colors["ask"]) == ("Prompt", "agent")
+    assert shown["gate"] == "Prompt<br/>if ask.response == 'yes'"
+    assert colors["gate"] == "person"
+    assert (shown["each"], colors["each"]) == ("CreateFile for_each", "child")
+    assert (shown["child"], colors["child"]) == ("Workflow deploy", "child")
+    assert 'c1_each["each<br/>CreateFile' in out
+
+
+def test_a_module_names_the_types_of_blocks_and_lists_no_part_of_one_as_deferred(project: Path) -> None:
+    module = wfc("compile", "-", "--stdin-filename", "workflows/deploy.yaml", cwd=project, stdin=DEPLOY).out
+    assert re.findall(r"(\w+) = State\(.*# Shell", module) == ["build", "lint", "test", "apply", "undo"]
+    assert 'deferred = ("build", "lint", "test", "apply")' in module
 
 
 def test_blocks_may_be_called_as_the_ends_of_the_picture_are(tmp_path: Path) -> None:
@@ -135,7 +177,7 @@ def test_the_plan_lists_blocks(project: Path) -> None:
 SHIPPED = [
     path.stem
     for path in sorted((ROOT / "workflows").glob("*.yaml"))
-    if "\nblocks:" in path.read_text(encoding="utf-8") and ".test." not in path.name
+    if "\nblocks:" in path.read_text(encoding="utf-8") and is_sampled(path.stem)
 ]
 
 

@@ -116,6 +116,57 @@ def test_nothing_outside_the_folder_is_edited_or_read(path: str, folder: Path) -
     assert (folder / "out.txt").read_text(encoding="utf-8") == TEXT
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": "out/kept.txt"},
+        {"path": "a.txt/../../kept.txt"},
+        {"path": ".git/config"},
+        {"path": ".git/hooks/pre-commit", "create_if_missing": True},
+        {"path": ".wfc/state.db"},
+        {"path": "a.txt\0.md"},
+        {"path": ""},
+        {"path": "a.txt", "encoding": "zlib"},
+        {"path": "a.txt", "encoding": "no-such"},
+        {"path": "binary.txt"},
+        {"path": "pipe.txt"},
+        {"path": "linked.txt"},
+        {"path": "new/deep/../../../kept2.txt", "create_if_missing": True},
+    ],
+)
+def test_no_path_or_encoding_edits_what_is_not_a_text_file_of_the_folder(
+    given: dict[str, object], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    for name in ("inner/.git", "outside", "inner/.wfc"):
+        (tmp_path / name).mkdir(parents=True)
+    for path in (
+        tmp_path / "kept.txt",
+        tmp_path / "outside" / "kept.txt",
+        inner / "a.txt",
+        inner / ".git" / "config",
+    ):
+        path.write_text(TEXT, encoding="utf-8")
+    (inner / "binary.txt").write_bytes(b"one\xff\x00")
+    os.mkfifo(inner / "pipe.txt")
+    (inner / "out").symlink_to(tmp_path / "outside")
+    (inner / "linked.txt").write_text(TEXT, encoding="utf-8")
+    # The backup of an edit must not be written through a link either.
+    (inner / "linked.txt.bak").symlink_to(tmp_path / "kept.txt")
+    change = {"type": "replace_text", "old_text": "one", "new_text": "1"}
+    if given.get("create_if_missing"):
+        change = {"type": "insert_lines", "line_start": 1, "content": "x"}
+    if given["path"] == "linked.txt":
+        (tmp_path / "kept.txt").write_text("kept", encoding="utf-8")
+    before = {path: path.read_text("utf-8") for path in tmp_path.rglob("kept*.txt")}
+    done = edit(inner, change, **given)
+    assert {path: path.read_text("utf-8") for path in tmp_path.rglob("kept*.txt")} == before
+    if given["path"] != "linked.txt":
+        assert set(done) == {"error"}, done
+    assert (inner / ".git" / "config").read_text("utf-8") == TEXT
+    assert not (inner / ".git" / "hooks").exists()
+
+
 def test_the_files_that_match_are_read_in_order_and_links_are_not(folder: Path) -> None:
     (folder / "sub" / "deep").mkdir(parents=True)
     (folder / "sub" / "b.txt").write_text("b\n", encoding="utf-8")
@@ -180,3 +231,70 @@ def test_a_pattern_of_the_operator_decides_for_each_file(folder: Path) -> None:
     assert "error" in edit(folder, change, grant=without_backup, path="b.md")
     assert (folder / "b.md").read_text(encoding="utf-8") == "b"
     assert "error" not in edit(folder, change, grant=without_backup, path="b.md", backup=False)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 14 + "*b", "**/" * 20 + "*a" * 14 + "b", "**a" * 14 + "b", "?*" * 60 + "b"]
+)
+def test_a_pattern_of_files_does_not_backtrack(pattern: str, folder: Path) -> None:
+    (folder / ("a" * 200)).write_text("x", encoding="utf-8")
+    assert read(folder, patterns=[pattern])["total_files"] == 0
+    (folder / ".gitignore").write_text(f"{pattern}\n", encoding="utf-8")
+    assert read(folder, patterns=["a.txt"])["total_files"] == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("**", ["a.txt", "b.py", "sub/c.py", "sub/sub/d.py"]),
+        ("**/*.py", ["b.py", "sub/c.py", "sub/sub/d.py"]),
+        ("**.py", ["b.py", "sub/c.py", "sub/sub/d.py"]),
+        ("./sub/*.py", ["sub/c.py"]),
+        ("sub/**", ["sub/c.py", "sub/sub/d.py"]),
+        ("**/sub/*", ["sub/c.py", "sub/sub/d.py"]),
+        ("?.py", ["b.py"]),
+        ("[ab].*", []),
+    ],
+)
+def test_a_pattern_matches_within_a_name_or_across_folders(
+    pattern: str, found: list[str], folder: Path
+) -> None:
+    (folder / "sub" / "sub").mkdir(parents=True)
+    for name in ("b.py", "sub/c.py", "sub/sub/d.py"):
+        (folder / name).write_text("x", encoding="utf-8")
+    assert sorted(one["path"] for one in read(folder, patterns=[pattern])["files"]) == found
+
+
+def test_a_gitignore_that_is_a_pipe_or_a_device_is_left_out(folder: Path) -> None:
+    ignore = folder / ".gitignore"
+    os.mkfifo(ignore)
+    assert read(folder, patterns=["a.txt"])["total_files"] == 1
+    ignore.unlink()
+    ignore.symlink_to("/dev/zero")
+    assert read(folder, patterns=["a.txt"])["total_files"] == 1
+
+
+def test_an_edit_of_every_other_line_of_a_long_file_ends_and_its_diff_is_cut(folder: Path) -> None:
+    lines = "".join(f"{'key' if at % 2 else 'other'} {at}\n" for at in range(20_000))
+    (folder / "a.txt").write_text(lines, encoding="utf-8")
+    done = edit(folder, {"type": "replace_text", "old_text": "key", "new_text": "KEY"})
+    assert done["diff"].endswith(" more lines"), done
+    assert (folder / "a.txt").read_text(encoding="utf-8") == lines.replace("key", "KEY")
+    # A few changes in a long file still give a short diff.
+    few = edit(folder, {"type": "replace_text", "old_text": "KEY 10001\n", "new_text": ""})
+    assert (few["lines_added"], few["lines_removed"], few["diff"].count("\n")) == (0, 1, 9)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [{"type": "insert_lines", "line_start": 1, "content": "x" * 90_000}] * 100,
+        [{"type": "replace_lines", "line_start": 1, "content": "x\n" * 90_000}] * 100,
+        [{"type": "replace_text", "old_text": "o", "new_text": "oo"}] * 100,
+        [{"type": "patch", "patch": "@@ -" + "9" * 5_000 + " +1 @@\n-x"}],
+    ],
+)
+def test_operations_can_not_make_a_text_beyond_the_limit(operations: list[object], folder: Path) -> None:
+    found = edit(folder, *operations, grant=Grant(folder, commands=None, file_bytes=1_000_000))
+    assert set(found) == {"error"}
+    assert (folder / "a.txt").read_text(encoding="utf-8") == TEXT

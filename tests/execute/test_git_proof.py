@@ -269,7 +269,7 @@ def test_the_scopes_say_whose_a_change_is(repository: Repository) -> None:
     assert found["by_agent"] == {"writer": ["docs/a.md"], "coder": ["src/x/c.py"]}
     assert found["outside_scope"] == ["d", "docs/old/b.md", "src/x/c.md"]
     assert found["outside_total"] == 3
-    # Whoever has no limits owns what nobody else has.
+    # An agent without limits owns the files that no other agent has.
     free = repository.changes(before, {**scopes, "other": None})
     assert (free["outside_scope"], free["by_agent"]["other"]) == ([], ["d", "docs/old/b.md", "src/x/c.md"])
     assert repository.changes(before, {"a": "the documents", "b": None})["by_agent"] == {"a": [], "b": []}
@@ -408,3 +408,102 @@ def test_a_server_that_looks_after_an_agent_proves_nothing(repository: Repositor
     repository.write("b", "2")
     found = repository.changes(before)
     assert (found["changed"], found["proved"]) == (["b"], False)
+
+
+@pytest.mark.parametrize("flag", ["assume-unchanged", "skip-worktree"])
+@pytest.mark.parametrize(("folder", "path"), [(".", "in/a b"), ("in", "a b")])
+def test_a_file_that_git_was_told_to_overlook_is_seen(
+    tmp_path: Path, flag: str, folder: str, path: str
+) -> None:
+    outer = Repository(tmp_path / "outer")
+    outer.commit(**{"in/a b": "1", "in/c": "1"})
+    repository = Repository.__new__(Repository)
+    repository.folder = outer.folder / folder
+
+    def hide() -> None:
+        repository.git("update-index", f"--{flag}", path)
+        repository.write(path, "hidden")
+
+    assert changed(repository, hide) == [path]
+    # It is hidden already, and only another content is a change.
+    assert changed(repository, lambda: None) == []
+    assert changed(repository, lambda: repository.write(path, "2")) == [path]
+    assert changed(repository, lambda: repository.git("update-index", f"--no-{flag}", path)) == []
+
+
+@pytest.mark.parametrize(("flag", "gone"), [("assume-unchanged", ["a"]), ("skip-worktree", [])])
+def test_a_skipped_file_that_is_not_there_is_one_of_a_sparse_checkout(
+    repository: Repository, flag: str, gone: list[str]
+) -> None:
+    assert changed(repository, lambda: repository.git("update-index", f"--{flag}", "a")) == []
+    assert changed(repository, (repository.folder / "a").unlink) == gone
+
+
+def link(path: Path, target: str) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+ODD_WORK: dict[str, tuple[Callable[[Repository], object], list[str]]] = {
+    "a name in another case": (lambda one: one.git("mv", "a", "A"), ["A", "a"]),
+    "another case, committed": (
+        lambda one: (one.git("mv", "a", "A"), one.git("commit", "-qam", "x")),
+        ["A", "a"],
+    ),
+    "another case where git ignores it": (
+        lambda one: (one.git("config", "core.ignoreCase", "true"), one.git("mv", "-f", "a", "A")),
+        ["A", "a"],
+    ),
+    "a file becomes a folder": (
+        lambda one: ((one.folder / "a").unlink(), one.write("a/b", "x")),
+        ["a", "a/b"],
+    ),
+    "a file becomes a link": (lambda one: link(one.folder / "a", "/etc/passwd"), ["a"]),
+    "a link to nowhere": (lambda one: link(one.folder / "n", "nowhere"), ["n"]),
+    "a link to a folder": (lambda one: link(one.folder / "n", "."), ["n"]),
+    "a pipe": (lambda one: os.mkfifo(one.folder / "pipe"), []),
+    "names with spaces at the ends": (
+        lambda one: (one.write("end ", "x"), one.write(" lead", "x")),
+        [" lead", "end "],
+    ),
+    "names that are patterns": (
+        lambda one: [one.write(name, "x") for name in (":!x", "[a]", "~")],
+        [":!x", "[a]", "~"],
+    ),
+    "a status that shows no new files": (
+        lambda one: (one.git("config", "status.showUntrackedFiles", "no"), one.write("n", "x")),
+        ["n"],
+    ),
+    "a commit without a branch": (
+        lambda one: (one.git("checkout", "-q", "--detach"), one.commit(n="x")),
+        ["n"],
+    ),
+    "a branch without a past": (
+        lambda one: (one.git("checkout", "-q", "--orphan", "z"), one.git("rm", "-rfq", ".")),
+        ["a", "b", "c"],
+    ),
+    "a working tree inside": (lambda one: one.git("worktree", "add", "-q", "wt"), ["wt"]),
+}
+
+
+@pytest.mark.parametrize("name", ODD_WORK)
+def test_odd_work_is_told_by_what_it_leaves(repository: Repository, name: str) -> None:
+    work, paths = ODD_WORK[name]
+    assert changed(repository, lambda: work(repository)) == paths
+
+
+def test_a_change_behind_a_replacement_of_its_commit_is_seen(repository: Repository) -> None:
+    before, old = repository.snapshot(), repository.git("rev-parse", "HEAD").strip()
+    repository.commit(a="2")
+    repository.git("replace", repository.git("rev-parse", "HEAD").strip(), old)
+    assert repository.changes(before)["changed"] == ["a"]
+
+
+def test_a_past_that_is_gone_proves_nothing_and_says_so(repository: Repository) -> None:
+    before = repository.snapshot()
+    repository.git("checkout", "-q", "--orphan", "z")
+    repository.commit(a="2")
+    repository.git("branch", "-qD", "main")
+    repository.git("reflog", "expire", "--expire=now", "--all")
+    repository.git("gc", "-q", "--prune=now")
+    assert "bad object" in repository.changes(before)["skipped"]

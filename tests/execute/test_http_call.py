@@ -7,13 +7,14 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wfc_runtime.execute import Grant, can_execute, execute
-from wfc_runtime.execute.hosts import NoHostError, check_host, url_refusal
+from wfc_runtime.execute.hosts import NoHostError, address_refusal, check_host, url_refusal
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -49,6 +50,8 @@ class Echo(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "gzip":
                 self._send(200, "not", {"Content-Encoding": "gzip"})
+            case "charset":
+                self._send(200, "text", {"Content-Type": f"text/plain; charset={rest}"})
             case "nan":
                 self._send(200, '{"a": NaN}', {"Content-Type": "application/json"})
             case "drip":
@@ -248,6 +251,10 @@ def test_a_url_that_could_be_read_in_two_ways_is_refused(url: str, tmp_path: Pat
         {"headers": {"X: y\r\nZ": "b"}},
         {"method": "GET / HTTP/1.1\r\nX: y"},
         {"method": "CONNECT"},
+        {"method": "\u017fet"},
+        {"headers": {"X": "a\x0bb"}},
+        {"headers": {"X": "\u65e5\u672c"}},
+        {"headers": {"X": "\ud800"}},
         {"json": {}, "content": "x"},
     ],
 )
@@ -255,6 +262,55 @@ def test_nothing_can_be_smuggled_into_a_request(more: dict[str, Any], tmp_path: 
     host = f"127.0.0.1:{port}"
     assert refused(call(tmp_path, host, url=f"http://{host}/", **more))
     assert Echo.seen == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "198.18.0.1", "240.0.0.1"),
+        *(
+            "192.0.0.8",
+            "192.0.0.170",
+            "192.88.99.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+        ),
+        *("::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2002:7f00:1::"),
+        *("2001:0:0:0:0:0:80ff:fffe", "fe80::1", "fec0::1", "fe00::1", "fd00:ec2::254", "ff02::1", "100::1"),
+        *("2001:db8::1", "4000::1", "5f00::1"),
+    ],
+)
+def test_an_address_that_is_not_public_must_be_named(address: str) -> None:
+    assert address_refusal(("example.com", "*.example.com"), ip_address(address), 443)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
+def test_a_public_address_is_allowed(address: str) -> None:
+    assert not address_refusal(("example.com",), ip_address(address), 443)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://[", "http://[::1", "http://a:99999/", "file:///etc/passwd", "http://a:b@127.0.0.1/", "//["],
+)
+def test_a_redirect_to_what_is_not_a_url_is_an_error(target: str, tmp_path: Path, port: int) -> None:
+    host = f"127.0.0.1:{port}"
+    Echo.elsewhere = target
+    assert refused(call(tmp_path, host, url=f"http://{host}/elsewhere"))
+
+
+@pytest.mark.parametrize("name", ["idna", "undefined", "hex", "zlib", "mbcs", "nothing", "rot13", "base64"])
+def test_a_charset_that_does_not_fit_leaves_the_text_readable(name: str, tmp_path: Path, port: int) -> None:
+    host = f"127.0.0.1:{port}"
+    assert call(tmp_path, host, url=f"http://{host}/charset/{name}")["response_body"] == "text"
+
+
+def test_half_a_surrogate_pair_in_a_body_is_replaced(tmp_path: Path, port: int) -> None:
+    host = f"127.0.0.1:{port}"
+    assert call(tmp_path, host, url=f"http://{host}/", content="a\ud800")["response_json"]["body"] == "a?"
 
 
 def test_a_redirect_is_followed_to_granted_hosts_only(tmp_path: Path, port: int) -> None:
@@ -269,11 +325,38 @@ def test_a_redirect_is_followed_to_granted_hosts_only(tmp_path: Path, port: int)
         f"http://localhost:{port}/",
         "file:///etc/passwd",
         "http://[::1]/",
+        "http://[::ffff:169.254.169.254]/",
+        f"http://2130706433:{port}/",
+        f"http://0x7f.1:{port}/",
+        f"http://127.0.0.1.nip.io:{port}/",
+        f"//localhost:{port}/",
+        f"http://{host}@localhost:{port}/",
+        "gopher://127.0.0.1/",
+        "data:text/plain,x",
     ):
         Echo.elsewhere = target
         assert refused(call(tmp_path, host, url=f"http://{host}/elsewhere")), target
     Echo.elsewhere = "/elsewhere"
     assert "redirects" in call(tmp_path, host, url=f"http://{host}/elsewhere")["error"]["message"]
+
+
+def test_a_redirect_to_a_granted_name_that_resolves_to_a_private_address_leads_nowhere(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+
+    def resolve(host: str, number: int, **more: Any) -> list[Any]:
+        if host == "api.example.com":
+            # Not the address that is granted by itself.
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.2", number))]
+        return list(real(host, number, **more))
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    here, there = f"127.0.0.1:{port}", f"api.example.com:{port}"
+    Echo.elsewhere = f"http://{there}/secret"
+    found = call(tmp_path, here, there, url=f"http://{here}/elsewhere", method="GET")
+    assert found["error"]["code"] == "refused"
+    assert Echo.seen == ["GET /elsewhere"]
 
 
 def test_a_redirect_elsewhere_takes_no_secret_along(

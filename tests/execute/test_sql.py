@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from wfc_runtime.execute import Grant, can_execute, execute
+from wfc_runtime.execute.sql import _alone
 
 MODEL = {
     "table": "tasks",
@@ -176,11 +177,44 @@ def test_no_statement_reaches_beyond_the_database(text: str, folder: Path) -> No
         "SELECT 1" + " UNION ALL SELECT 1" * 90,
         ";" * 5 + "SELECT 1;" * 200,
         "SELECT '" + "x" * 200_000 + "'",
+        # SQLite looks for the end of a statement from its beginning, at each semicolon.
+        "CREATE TRIGGER g AFTER INSERT ON t BEGIN " + "SELECT 1;" * 9_000,
+        "SELECT '" + ";" * 90_000,
+        # One operation of SQLite's machine can take long.
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT randomblob(4000000) FROM c ORDER BY 1",
     ],
 )
 def test_time_rows_and_sizes_have_limits(text: str, folder: Path) -> None:
     assert set(sql(folder, sql=text, timeout=0.3)) == {"error"}
     assert rows(folder, "SELECT count(*) FROM t") == [[2]]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="temporary files can't be listed here")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH RECURSIVE c(x) AS (SELECT randomblob(90000) UNION SELECT randomblob(90000) FROM c) SELECT count(1) "
+        "FROM c",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT randomblob(90000) FROM c ORDER BY 1",
+        "CREATE TEMP TABLE z AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+        "SELECT randomblob(90000) FROM c",
+    ],
+)
+def test_temporary_files_have_a_limit(text: str, folder: Path) -> None:
+    grant = Grant(folder, commands=None, database_bytes=3_000_000)
+    found = sql(folder, grant, sql=text, timeout=300)
+    assert "temporary files" in found["error"]["message"]
+    assert rows(folder, "SELECT count(*) FROM t") == [[2]]
+
+
+def test_a_step_that_waits_for_its_turn_ends_with_its_run_and_at_its_time_limit(folder: Path) -> None:
+    action = {"type": "sql", "parameters": {"path": "a.db", "sql": "SELECT 1", "timeout": 0.2}}
+    cancelled = threading.Event()
+    cancelled.set()
+    with _alone(folder.resolve() / "a.db"):
+        found = execute(action, Grant.all_commands(folder))
+        ended = execute(action, Grant.all_commands(folder), "r1", cancelled)
+    assert (found["error"]["code"], ended["error"]["code"]) == ("timeout", "interrupted")
 
 
 def test_a_database_grows_up_to_its_limit(folder: Path) -> None:

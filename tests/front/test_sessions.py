@@ -169,16 +169,23 @@ def test_neither_process_imports_anything_from_the_project(project: Path, tmp_pa
         for part in ("__init__", "__main__"):
             (project / name / f"{part}.py").write_text(mark, encoding="utf-8")
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-P", "-c", "from wfc.__main__ import main; main()", "serve"],
         cwd=project,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
-        input=json.dumps(hello).encode() + b"\n",
-        capture_output=True,
-        check=True,
-        timeout=PATIENCE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
-    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "wfc"
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        # The pipe stays open until the answer is there: a worker gets two seconds to end after that.
+        answer = process.stdout.readline()
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+    assert json.loads(answer)["result"]["serverInfo"]["name"] == "wfc"
     assert not (tmp_path / "mark").exists()
 
 

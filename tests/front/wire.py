@@ -20,8 +20,10 @@ from tests.support import PATIENCE, ROOT, wait_until
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 FRONT = """
-import os, sys
+import os, signal, sys
 from wfc_runtime.server import front
+# Under `nohup`, which ignores it, the tests would wait for its effect for ever.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 front.worker_command = lambda arguments: [sys.executable, "-I", "-S", sys.argv[1], *arguments]
 front.hold([sys.argv[2]])
 """
@@ -120,6 +122,10 @@ class Wire:
 
     def answers(self, number: int) -> list[Message]:
         return self._answers.get(number, [])
+
+    def requested(self) -> set[int]:
+        """The ids of all requests so far, also of one that is being written."""
+        return set(range(1, self._count + 1))
 
     def answered(self) -> set[Any]:
         return set(self._answers)

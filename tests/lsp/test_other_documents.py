@@ -86,3 +86,53 @@ def test_a_test_file_is_checked_against_its_workflow_as_both_are_typed(editor: E
 def test_a_test_file_that_is_no_yaml_has_that_finding_and_nothing_breaks(editor: Editor) -> None:
     assert [one.code for one in editor.open("workflows/called.test.yaml", "tests: [")] == ["WF001"]
     assert editor.complete("workflows/called.test.yaml", position("tests: [", "[", 1)) == {}
+
+
+IMPORTING = """\
+name: "sweep:files"
+version: "1.0.0"
+description: Sweeps files with a task of another file.
+imports: [shared/tasks.yaml]
+default_state: {raw: {files: [a]}}
+steps:
+  - {id: sweep, type: parallel_foreach, items: "{{ files }}", sub_agent_task: sweep_one}
+"""
+TASKS = """\
+sub_agent_tasks:
+  sweep_one:
+    inputs: {file: {type: string, required: true}}
+    prompt_template: "Sweep {{ file }}."
+"""
+
+
+def test_an_import_that_is_not_saved_counts_as_it_is_typed(editor: Editor) -> None:
+    main, shared = "workflows/sweep.yaml", "workflows/shared/tasks.yaml"
+    assert "WF117" in {one.code for one in editor.open(main, IMPORTING)}
+    editor.forget(main)
+    editor.open(shared, TASKS)  # Neither of the files is on disk.
+    assert editor.found(main) == []
+    editor.forget(main)
+    editor.open(shared, TASKS.replace("sweep_one", "sweep_all"))
+    assert "WF102" in {one.code for one in editor.found(main)}
+    editor.forget(main)
+    editor.close_text(shared)
+    assert "WF117" in {one.code for one in editor.found(main)}
+
+
+def test_an_import_that_is_only_typed_finds_its_file_on_disk(editor: Editor) -> None:
+    main, shared = "workflows/sweep.yaml", editor.folder / "workflows" / "shared" / "tasks.yaml"
+    shared.parent.mkdir()
+    shared.write_text(TASKS, encoding="utf-8")
+    (editor.folder / main).write_text(
+        IMPORTING.replace("imports: [shared/tasks.yaml]\n", ""), encoding="utf-8"
+    )
+    assert editor.open(main, IMPORTING) == []
+
+
+def test_an_unsaved_text_behind_a_link_out_of_the_project_is_not_imported(
+    editor: Editor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (editor.folder / "workflows" / "shared").symlink_to(outside)
+    editor.open("workflows/shared/tasks.yaml", TASKS)
+    assert "WF117" in {one.code for one in editor.open("workflows/sweep.yaml", IMPORTING)}

@@ -35,6 +35,8 @@ NEEDED = {
     "merge_json_state": ["path", "created", "merged_data"],
 }
 """What an answer must have, by kind."""
+TOLD = ("code", "message", "step_id", "hint")
+"""What a parent gets of the error of a child."""
 
 
 class Comparing:
@@ -89,7 +91,10 @@ class Comparing:
         is the right one is compared."""
         self.find_children()
         snapshot = self.service.definition(self._id_of(run))[2]
-        return snapshot.result if run.status == "completed" else snapshot.error
+        if run.status == "completed":
+            return snapshot.result
+        # A parent does not get the values that an expression of its child failed with.
+        return snapshot.error and {name: one for name, one in snapshot.error.items() if name in TOLD}
 
     # -- comparing -----------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,21 @@ TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 """Seconds, where the step does not say."""
 
 
+NOTHING = object()
+CANCELLED = {"error": {"code": "cancelled", "message": "the step ended before this child did"}}
+
+
 class FailError(Exception):
     """A step fails. `kept`: what its output_to gets all the same; `final`: trying again is no use."""
 
     def __init__(
-        self, code: str, visit: str = "", kept: Any = None, final: bool = False, message: str = ""
+        self, code: str, visit: str = "", kept: Any = NOTHING, final: bool = False, message: str = ""
     ) -> None:
         super().__init__(code)
+        self.children: Wait | None = None
         self.code, self.visit, self.kept, self.final, self.message = code, visit, kept, final, message
+        self.ran: dict[str, Any] | None = None
+        """The result of a command that ran, and failed by its exit code."""
 
 
 class UnclearError(Exception):
@@ -66,6 +74,10 @@ class Wait:
     parameters: dict[str, Any]
     due: float | None = None
     ends_by_itself: bool = False
+    until_answer: bool = False
+    """Whether any answer ends it."""
+    deadline: float | None = None
+    """Seconds, which start again when the run is retried."""
     misfits_allowed: int = MISFITS
     fails_on_exit: bool = False
     overdue_code: str = "timeout"
@@ -81,6 +93,18 @@ class Wait:
     begin: Callable[[Wait, int], Run | Tree] | None = None
     """A child, or the error of one that can't begin."""
     sequential: bool = False
+    at_once: int | None = None
+    """How many children at the same time."""
+    join: str = "all"
+    restarts: int = 0
+    """How often a child that failed is started again."""
+    restarted: Counter[int] = field(default_factory=Counter)
+
+    def is_decided(self) -> bool:
+        """Whether nothing that other children bring can matter any more."""
+        ending = {"fail_fast": "error", "any": "value"}.get(self.join)
+        assert self.items is not None
+        return len(self.results) == len(self.items) or any(ending in one for one in self.results.values())
 
     def queued(self) -> list[int]:
         return [
@@ -95,10 +119,26 @@ class Wait:
 
 @dataclass(eq=False)
 class Fork:
-    branches: list[Flow]
+    branches: dict[str, Flow]
+    join: str = "fail_fast"
+    after: dict[str, list[str]] = field(default_factory=dict)
+    """The branches that one waits for."""
 
 
-Flow = Generator["Wait | Fork", Any, Any]
+@dataclass(eq=False)
+class Stop:
+    """The run fails here. A retry resumes the flow, which does again what failed."""
+
+    code: str
+    visit: str
+    step_id: str = ""
+    is_unclear: bool = False
+    """Whether a retry is not modelled: children or branches were stopped with it, or it goes back further."""
+    children: Wait | None = None
+    """What had the children that failed with it."""
+
+
+Flow = Generator["Wait | Fork | Stop", Any, Any]
 
 
 @dataclass(eq=False)
@@ -108,4 +148,11 @@ class Thread:
     flow: Flow
     parent: Thread | None = None
     branches: list[Thread] = field(default_factory=list)
+    name: str = ""
+    after: list[str] = field(default_factory=list)
+    is_begun: bool = False
     is_done: bool = False
+    join: str = "fail_fast"
+    """When its branches are done."""
+    has_failed: bool = False
+    """Whether it failed while the others go on."""

@@ -14,7 +14,7 @@ TOKEN = "tok-"
 
 def secret_fields(scope: Tree, steps: list[Step]) -> set[str]:
     """Fields that are marked, and those that a set_state or the condition of a step computes from a secret."""
-    inputs = {name for name, decl in scope["inputs"].items() if _holds_secret(decl)}
+    inputs = {name for name, decl in scope["inputs"].items() if holds_secret(decl)}
     found = {step["output_to"] for step in steps if step.get("secret")}
     for step in steps:
         if step.get("secret") and step["type"] == "set_state":
@@ -52,9 +52,9 @@ def _reads(text: str, step: Step, inputs: set[str], fields: set[str]) -> bool:
     )
 
 
-def _holds_secret(decl: Tree) -> bool:
+def holds_secret(decl: Tree) -> bool:
     inner = _properties(decl).values()
-    return bool(decl.get("secret")) or any(map(_holds_secret, inner))
+    return bool(decl.get("secret")) or any(map(holds_secret, inner))
 
 
 def _properties(decl: Tree) -> dict[str, Tree]:

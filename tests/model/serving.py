@@ -59,12 +59,13 @@ class ServingWorld(World):
             for run in self.family.runs:
                 self._has_begun(run)
             run = next(run for run, known in self.ids.items() if known == name)
-            result = json.loads(data)["result"]
-            if result == HIDDEN or self.is_over:
+            if self.is_over:
+                return
+            result = self._whole(run.pending[visit], json.loads(data)["result"])
+            if HIDDEN in json.dumps(result):
                 # The history keeps no secrets, so there is nothing to tell.
                 self.is_over = True
                 return
-            self._check(run.pending[visit], result)
             result = self.likeness.as_in_the_model(result)
             self.served += 1
             with self._told():
@@ -86,13 +87,25 @@ class ServingWorld(World):
             "the end of what servers do",
         )
 
-    def _check(self, wait: Wait, result: Any) -> None:
+    def _whole(self, wait: Wait, result: Any) -> Any:
+        """A result from the history, with the secrets that are hidden in it there."""
         assert wait.is_served, f"{wait.visit} is the agent's"
-        if wait.type == "shell" and "error" not in result:
-            said = " ".join(shlex.split(wait.parameters["command"])[1:])
-            self.likeness.same("echo", (result["stdout"], result["exit_code"]), (f"{said}\n", 0))
-        if wait.type == "render_template" and "error" not in result:
-            self.likeness.same("rendered", result["content"], wait.parameters["variables"]["made"])
+        if result == HIDDEN or "error" in result:
+            return result
+        whole: dict[str, Any] = {}
+        if wait.type == "shell":
+            command = wait.parameters["command"]
+            said = " ".join(shlex.split(command)[1:])
+            whole = {"stdout": f"{said}\n", "exit_code": 0, "command_executed": command}
+        if wait.type == "render_template":
+            whole = {"content": wait.parameters["variables"]["made"]}
+        for name, expected in whole.items():
+            if HIDDEN in str(result[name]):
+                self.likeness.same_or_hidden(name, result[name], expected)
+                result[name] = expected
+            else:
+                self.likeness.same(name, result[name], expected)
+        return result
 
 
 def without_pauses(tree: Tree) -> Tree:

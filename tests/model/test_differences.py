@@ -12,6 +12,7 @@ import yaml
 
 from tests.model.flow import DeadError, Flow, WayError
 from tests.model.interpreter import Run
+from tests.model.serving import ServingWorld
 from tests.model.steps import Steps
 from tests.model.world import World, make_world, result_for
 from wfc_runtime.service.sqlite import SqliteService
@@ -87,7 +88,8 @@ def test_the_right_interpreter_agrees(tmp_path: Path) -> None:
     world = work(tmp_path)
     assert world.root.status == "completed"
     steps = {name.partition("@")[0] for name in world.root.visits}
-    assert steps == {"pause", "count", "try", "each", "ask", "s", "s2", "q", "l", "r", "end"}
+    steps_that_work = {"pause", "count", "try", "each", "ask", "s", "s2", "q", "l", "r", "end"}
+    assert steps == steps_that_work | {"loop", "back", "race", "out", "sides"}
 
 
 def _break(self: Steps, step: Any) -> Flow:
@@ -173,5 +175,80 @@ def test_what_a_branch_wrote_wrongly_before_another_failed_is_a_difference(
     try:
         with pytest.raises(AssertionError, match="stop"):
             world.start(tree)
+    finally:
+        world.close()
+
+
+def test_a_key_of_an_object_input_that_is_not_given_is_missing_and_an_input_is_null(tmp_path: Path) -> None:
+    keys = {
+        "given": {"type": "string"},
+        "missing": {"type": "integer"},
+        "usual": {"type": "integer", "default": 2},
+    }
+    tree = {
+        **TREE,
+        "inputs": {
+            "plan": {
+                "type": "object",
+                "default": {"given": "x", "other": None},
+                "validation": {"properties": keys},
+            },
+            "nothing": {"type": "string"},
+        },
+        "steps": [{"id": "end", "type": "return", "value": "{{ inputs }}"}],
+    }
+    del tree["tasks"]
+    world = make_world(tmp_path, tree)
+    assert world is not None
+    try:
+        world.start(tree)
+    finally:
+        world.close()
+    assert world.root.result == {"plan": {"given": "x", "usual": 2, "other": None}, "nothing": None}
+
+
+def test_a_secret_that_a_command_prints_is_hidden_in_the_history_and_whole_in_the_state(
+    tmp_path: Path,
+) -> None:
+    say = {
+        "id": "say",
+        "type": "shell",
+        "runner": "server",
+        "command": "echo to {{ inputs.token | shquote }}",
+    }
+    tree = {
+        **TREE,
+        "inputs": {"token": {"type": "string", "required": True, "secret": True}},
+        "steps": [{**say, "output_to": "said"}, TREE["steps"][0]],
+    }
+    del tree["tasks"]
+    world = make_world(tmp_path, tree, kind=ServingWorld)
+    assert isinstance(world, ServingWorld)
+    try:
+        world.start(tree)
+        assert (world.served, world.is_over) == (1, False)
+        assert world.root.state["said"]["stdout"] == f"to {world.root.inputs['token']}\n"
+    finally:
+        world.close()
+
+
+def test_retrying_a_foreach_continues_the_children_that_failed_in_both(tmp_path: Path) -> None:
+    each = {"id": "each", "type": "foreach", "task": "one", "items": ["a", "b"], "output_to": "all"}
+    look = {"id": "look", "type": "shell", "command": "cat {{ item }}"}
+    task = {**TREE["tasks"]["one"], "steps": [look, {"id": "tell", "type": "return", "value": "{{ index }}"}]}
+    tree = {**TREE, "steps": [each, TREE["steps"][0]], "tasks": {"one": task}}
+    world = make_world(tmp_path, tree)
+    assert world is not None
+    try:
+        world.start(tree)
+        [_, (first, look_first), (second, look_second)] = world.questions()
+        world.submit(first, look_first, {"error": "could not"}, True)
+        world.submit(second, look_second, {"stdout": "", "exit_code": 0}, True)
+        assert (world.root.status, world.can_retry()) == ("failed", True)
+        world.retry(is_named=True)
+        [_, (again, wait)] = world.questions()
+        assert (again, wait.visit) == (first, "look@2")
+        world.submit(again, wait, {"stdout": "", "exit_code": 0}, True)
+        assert world.root.state["all"] == [0, 1]
     finally:
         world.close()

@@ -117,6 +117,21 @@ class Model(RuleBasedStateMachine):
         self.world.pass_(seconds)
         self.world.look()
 
+    @precondition(lambda self: self.world is not None and self.world.can_retry())
+    @rule(is_named=st.booleans())
+    def retry(self, is_named: bool) -> None:
+        assert self.world is not None
+        self.world.retry(is_named)
+
+    @precondition(lambda self: self._questions())
+    @rule(seed=SEEDS, is_named=st.booleans())
+    def fail_and_retry(self, seed: int, is_named: bool) -> None:
+        world, (run, wait), _ = self._chosen(seed)
+        if wait.items is None and not wait.ends_by_itself:
+            world.submit(run, wait, {"error": "could not"}, True)
+        if world.can_retry():
+            world.retry(is_named)
+
     @precondition(lambda self: self.world is not None)
     @rule()
     def restart(self) -> None:
@@ -146,6 +161,7 @@ def test_the_service_and_the_plain_interpreter_agree_after_every_call() -> None:
     figures = agreement(Model, SHORT)
     assert figures["workflows"] >= SHORT.max_examples // 2
     assert figures["calls"] > 20 * figures["workflows"]
+    assert figures["retries"] > 0, "no run was retried"
     assert figures["unclear"] < figures["workflows"] / 4
 
 

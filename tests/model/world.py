@@ -78,7 +78,8 @@ class World(Comparing):
     def figures(self) -> dict[str, int]:
         """What has been looked at, to be added up."""
         ended = "unclear" if self.is_over else self.root.status if hasattr(self, "root") else "refused"
-        return {"workflows": 1, "calls": self.calls, "runs": len(self.family.runs), ended: 1}
+        found = {"workflows": 1, "calls": self.calls, "runs": len(self.family.runs), ended: 1}
+        return {**found, "retries": sum(run.retries for run in self.family.runs)}
 
     # -- servers -------------------------------------------------------------------
 
@@ -154,7 +155,8 @@ class World(Comparing):
         before = self.stored()
         again = self.service.submit(self.ids[run], visit, result)
         assert again.pop("repeated") is True
-        assert again == self.service.next_step(self.ids[run])
+        now = self.service.next_step(self.ids[run])
+        assert again == now, (again, now)
         assert self.stored() == before
 
     def submit_stale(self, submitted: Submitted, result: Any) -> None:
@@ -180,6 +182,36 @@ class World(Comparing):
             run.cancel()
             self.family.settle()
         self.compare()
+
+    def can_retry(self) -> bool:
+        return not self.is_over and (self.root.status != "failed" or self.root.can_be_retried())
+
+    def retry(self, is_named: bool) -> None:
+        """Only a run that failed is retried; the same visit again changes nothing."""
+        name, before = self.ids[self.root], self.stored()
+        visit = self.service.status(name)["error"]["step_id"] if self.root.status == "failed" else ""
+        refusal: RefusedError | None = None
+        reply: Reply = {}
+        try:
+            reply = self.service.retry(name, visit if is_named else "")
+        except RefusedError as error:
+            refusal = error
+        if refusal is not None or reply.get("repeated"):
+            assert self.stored() == before, "a retry that did nothing has changed something"
+            forgets = any(run.has_secrets for run in self.family.runs)
+            assert refusal is None or refusal.code == ("secrets" if visit else "not_failed"), refusal
+            assert forgets if visit else (refusal is None) == bool(self.root.retries), (visit, refusal)
+            return
+        assert visit, "a run was retried that had not failed"
+        self.find_children()
+        with self._told():
+            self.root.retry()
+            self.family.settle()
+        self._is_caught_up = False
+        self.compare()
+        before = self.stored()
+        assert self.service.retry(name, visit)["repeated"] is True
+        assert self.stored() == before
 
     def look(self) -> None:
         """A server's ticker comes by: what is due happens."""

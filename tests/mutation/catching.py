@@ -9,7 +9,7 @@ from functools import cache
 from tests.mutation import in_commands, in_control, in_expressions, in_form, in_references, in_state
 from tests.mutation.misses import LISTED
 from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
-from tests.support import ROOT
+from tests.support import ROOT, is_sampled
 from wfc.checker import check_file, each_finding
 from wfc.config import Config, load_config
 from wfc.dialects import dialect_of
@@ -35,7 +35,7 @@ def originals() -> dict[str, SourceFile]:
     config = _config()
     project = Project(config)
     for path in sorted((ROOT / "workflows").glob("*.yaml")):
-        if path.stem.endswith(".test"):
+        if not is_sampled(path.stem):
             continue
         source = Source(path.name, path.read_text(encoding="utf-8"))
         # The reactive language has `steps` too, so the key alone does not tell the language.

@@ -95,6 +95,11 @@ def test_a_prompt_belongs_to_the_agent_that_its_heading_names(heading: str, whos
     ]
 
 
+def test_a_prompt_with_another_name_belongs_to_the_only_agent_of_the_phase() -> None:
+    [phase] = phases(f"{ONE}#### Agent Prompt: Benchmarks\n\n```\nMeasure it.\n```\n")
+    assert [one["prompt"] for one in phase["agents"]] == ["Measure it.\n"]
+
+
 def test_prompts_of_equal_roles_go_to_one_agent_after_the_other() -> None:
     two = "```yaml\nphase:\n  number: 1\n  agents: [{type: a, subagent_type: Plan}, {type: Plan}]\n```\n"
     [phase] = phases(
@@ -146,6 +151,12 @@ def test_a_definition_gives_the_sections_that_the_file_lacks() -> None:
         "constraints": ["one", "two more"],
         "success_criteria": "1. a\n- [x] b\n#### Detail",
     }
+    # A known section ends the one before it, at whichever level.
+    assert read_definition("# Objective\nFast.\n## Why\nSlow.\n## Scope\n- src/\n# Constraints\nNone.") == {
+        "objective": "Fast.\n## Why\nSlow.",
+        "scope": ["src/"],
+        "constraints": "None.",
+    }
     beside = {".claude/workflows/x/definition.md": text, "definition.md": "# D\n## Scope\nelsewhere\n"}
     file = loaded(f"---\nconstraints: [mine]\n---\n{ONE}", beside)
     assert file.module is not None
@@ -191,3 +202,65 @@ def test_the_example_of_the_documentation_is_clean() -> None:
     example = text.split("````markdown\n")[1].split("````\n")[0]
     file = loaded(example)
     assert (file.name, check_file(file)) == ("weekly-report", [])
+
+
+TWO = ONE.replace("number: 1", "number: 2")
+NUMBERS: dict[str, tuple[str, list[int]]] = {
+    "a phase that is commented out": (f"<!--\n{ONE}-->\n{TWO}", [2]),
+    "comments of one line": (f"<!-- a -->\n{ONE}  <!-- b -->\n{TWO}", [1, 2]),
+    "a comment inside a prompt": (f"{ONE}#### Agent Prompt\n```\n<!-- keep\n```\n{TWO}", [1, 2]),
+    "a comment that never ends": (f"{ONE}<!--\n{TWO}", [1]),
+    "phases in the front matter": (
+        f"---\nphases: [{{number: 1, agents: [{{type: Explore}}]}}]\n---\n{TWO}",
+        [1, 2],
+    ),
+    "carriage returns only": (f"# Workflow: A\n{ONE}{TWO}".replace("\n", "\r"), [1, 2]),
+    "a fence in a list": ("- item\n\n" + "".join(f"  {line}\n" for line in ONE.splitlines()) + TWO, [1, 2]),
+    "words behind yaml": (ONE.replace("```yaml", '```yaml title="x" {1,2}'), [1]),
+    "more ticks at the end": (ONE.removesuffix("```\n") + "`````\n", [1]),
+    "five thousand ticks": (ONE.replace("```", "`" * 5000), [1]),
+    "a quoted fence": (f"> ```yaml\n> phase: 9\n> ```\n{ONE}", [1]),
+    "a rule in place of the front matter": (f"---\n\n{ONE}", [1]),
+    "a separator of lines": (f"# Workflow: A\u2028B\n{ONE}", [1]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_odd_markdown_has_the_phases_that_a_reader_sees(name: str) -> None:
+    text, numbers = NUMBERS[name]
+    assert [one["number"] for one in phases(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "part"),
+    [
+        ("```yaml\nphases: 3\n```\n", "WF006", 2, "3"),
+        ("```yaml\nphases:\n  - 1\n  - {number: 1, checkpoint: human}\n```\n", "WF006", 3, "1"),
+        (f"---\nphases: [x]\n---\n{ONE}", "WF006", 2, "x"),
+        (
+            ONE.replace("phase:", "mcp: relay\nphase:") + TWO.replace("phase:", "mcp: auto\nphase:"),
+            "WF002",
+            9,
+            "mcp",
+        ),
+        ("# X\n\n\t```yaml\n\tphase:\n\t  number: 1\n\t```\n", "WF001", 4, "\t"),
+        ("```yaml\nphase: &p {number: 1}\n```\n```yaml\nphase: *p\n```\n", "WF001", 5, "*p"),
+        (
+            f"{ONE}#### Agent Prompt\n```\nOne\n```\n\t#### Agent Prompt\n```\nTwo\n```\n",
+            "WF121",
+            11,
+            "Agent Prompt",
+        ),
+        (
+            f"{ONE}```\n#### Agent Prompt\n```\n**Agent Prompt**\r\n```\nA\n```\n**Agent Prompt**\n```\nB\n```\n",
+            "WF121",
+            14,
+            "Agent Prompt",
+        ),
+    ],
+)
+def test_what_is_wrong_in_markdown_is_reported_where_it_stands(
+    text: str, code: str, line: int, part: str
+) -> None:
+    [found] = [one for one in check_file(loaded(text)) if one.code == code]
+    assert (found.span.line, found.span.text) == (line, part)

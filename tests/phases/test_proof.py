@@ -49,7 +49,9 @@ def place(tmp_path: Path, portal: BlockingPortal) -> Place:
 def test_missing_files_and_changes_outside_the_scopes_make_a_phase_fall_short(place: Place) -> None:
     for folder in ("guide", "notes"):
         (place.folder / "docs" / folder).mkdir(parents=True)
-    with place.server("--allow-exec", "git status", "--allow-read", "docs/**") as agent:
+    with place.server(
+        "--allow-exec", "git status", "--allow-read", "docs/**", "--toolsets", "core,journal"
+    ) as agent:
         run = agent.call("start_workflow", workflow="pages")["workflow_id"]
         (place.folder / "docs" / "guide" / "a.md").write_text("a", encoding="utf-8")
         (place.folder / "elsewhere.md").write_text("b", encoding="utf-8")
@@ -70,3 +72,54 @@ def test_missing_files_and_changes_outside_the_scopes_make_a_phase_fall_short(pl
         assert asked["step_id"] == "write-checkpoint"
         assert "Files: docs/guide/a.md, docs/notes/*.md" in asked["parameters"]["message"]
         assert "outside" not in asked["parameters"]["message"]
+        # The journal has what git showed, whatever the reports say.
+        found = agent.call("get_context", workflow_id=run)
+        [phase] = found["phase_summary"]
+        assert (phase["files_changed"], phase["proof"], "outside_scope" in phase) == (2, "server", False)
+        last = {one["agent"]: one for one in found["tasks"]}
+        assert (last["notes"]["files"], last["notes"]["proof"]) == (
+            ["docs/guide/a.md", "docs/notes/n.md"],
+            "server",
+        )
+
+
+def test_changes_outside_the_scopes_are_shown_at_the_checkpoint_and_in_the_journal(place: Place) -> None:
+    source = place.folder / "workflows" / "pages.yaml"
+    lenient = MISSION.replace("proof: {git: strict}\n", "").replace(
+        "    outputs:", "    description: Pages.\n    #"
+    )
+    source.write_text(lenient, encoding="utf-8")
+    assert wfc("compile", cwd=place.folder).status == 0
+    with place.server("--allow-exec", "git status", "--toolsets", "core,journal") as agent:
+        run = agent.call("start_workflow", workflow="pages")["workflow_id"]
+        (place.folder / "elsewhere.md").write_text("b", encoding="utf-8")
+        for visit in ("write-guide", "write-notes"):
+            agent.call("submit_result", workflow_id=run, step_id=visit, result=DONE)
+        asked = agent.call("get_workflow_status", workflow_id=run)["action"]
+        assert asked["step_id"] == "write-checkpoint"
+        assert "elsewhere.md" in asked["parameters"]["message"]
+        [phase] = agent.call("get_context", workflow_id=run)["phase_summary"]
+        assert (phase["outside_scope"], phase["outside_total"]) == (["elsewhere.md"], 1)
+    where = ("--state", place.state)
+    said = wfc("runs", *where, "journal", run, cwd=place.folder).out
+    assert "1 file changed (proved by git), 1 outside the scopes: elsewhere.md" in said
+    table = wfc("runs", *where, "journal", run, "--format", "markdown", cwd=place.folder).out
+    assert "1 outside the scopes: elsewhere.md |" in table
+
+
+def test_an_agent_that_can_not_write_does_not_hide_changes_outside_the_scopes(place: Place) -> None:
+    reader = "      - {type: Explore, scope: reads everything}\n    outputs:"
+    source = place.folder / "workflows" / "pages.yaml"
+    source.write_text(MISSION.replace("    outputs:", reader), encoding="utf-8")
+    assert wfc("compile", cwd=place.folder).status == 0
+    for name in ("docs/guide/a.md", "docs/notes/n.md"):
+        (place.folder / name).parent.mkdir(parents=True)
+        (place.folder / name).write_text("a", encoding="utf-8")
+    with place.server("--allow-exec", "git status", "--allow-read", "docs/**") as agent:
+        run = agent.call("start_workflow", workflow="pages")["workflow_id"]
+        (place.folder / "elsewhere.md").write_text("b", encoding="utf-8")
+        for visit in ("write-guide", "write-notes", "write-explore"):
+            agent.call("submit_result", workflow_id=run, step_id=visit, result=DONE)
+        asked = agent.call("get_workflow_status", workflow_id=run)["action"]
+        assert asked["step_id"] == "write-stop"
+        assert "elsewhere.md was changed outside of the scope." in asked["parameters"]["message"]

@@ -100,6 +100,7 @@ UNMODELLED = (
 FURTHER: dict[str, tuple[Step, ...]] = {
     "foreach": (
         {"child_deadline": 60},
+        {"isolation": "worktree"},
         {"join": "all"},
         {"numbered": True},
         {"on_child_error": {"retries": 1}},

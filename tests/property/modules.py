@@ -38,11 +38,11 @@ def imported(text: str) -> Iterator[Workflow]:
         del sys.modules[name]
 
 
-def samples(strategy: st.SearchStrategy[Any], number: int) -> list[Any]:
-    """The same few values each time."""
+def samples(strategy: st.SearchStrategy[Any], number: int, first: int = 1) -> list[Any]:
+    """The same few values each time, others for another seed."""
     found: list[Any] = []
 
-    @seed(1)
+    @seed(first)
     @settings(
         max_examples=number, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
     )

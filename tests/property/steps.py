@@ -126,11 +126,11 @@ class Writer(Actions):
             return
         written = [{"path": [self.choose.fresh(FIELD_STEMS, self.fields)], "value": 1}]
         names = ["changes"]
-        names += ["error_changes"] if kind != "wait" else []
+        names += ["error_changes", "failure_message"] if kind != "wait" else []
         names += ["fallback"] if kind not in ("wait", "prompt", "foreach", "call") else []
         if self.choose.chance():
             name = self.choose.pick(names)
-            step[name] = "x" if name == "fallback" else written
+            step[name] = "x" if name in ("fallback", "failure_message") else written
 
     def _when(self, step: Step, sight: Sight, reads: set[str], always: bool) -> bool:
         if not always and not self.choose.chance(4):

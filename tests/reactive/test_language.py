@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.reactive.support import HEAD, STATE, step, translated
-from tests.support import file_of
+from tests.support import check, file_of
 from wfc.dialects.reactive.updates import parse_path
+from wfc.findings import Severity
 
 # Which language a file is in.
 
@@ -224,3 +225,54 @@ VALUES = {
 def test_a_value_without_braces_is_an_expression_only_where_it_reads_like_one(path: str, value: str) -> None:
     made = step(f"{{type: state_update, path: '{path}', value: {value}}}")
     assert made["changes"][0]["value"] == VALUES[(path, value)]
+
+
+# What files of older versions have.
+
+
+def test_a_file_of_step_types_that_other_languages_have_is_reactive_by_its_scopes() -> None:
+    call = "steps: [{id: a, type: mcp_call, tool: t, parameters: {value: '{{ global.x }}'}}]\n"
+    assert [(one.code, one.message) for one in check(HEAD + call)] == [("WF202", "nothing writes `global.x`")]
+    # A step type of another language decides.
+    other = call.replace("mcp_call", "set_state").replace("tool: t, parameters", "updates")
+    assert "undefined name `global`" in [one.message for one in check(HEAD + other)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("steps: []\ndefault_state: {}\n", ["WF006"]),
+        (
+            "default_state: {raw: {n: 1}}\n"
+            "state_schema: {computed: {c: {from: raw.n, transform: input + 1}}}\nsteps: []\n",
+            ["WF006"],
+        ),
+        ("steps: [{type: user_message, message: '{{ global.x }}'}]\n", ["WF202"]),
+        ("inputs: {x: {type: string}}\nsteps: [{type: user_message, message: '{{ raw.x }}'}]\n", ["WF012"]),
+        (
+            "default_state: {raw: {n: 1}}\nstate_schema: {computed: {c: {from: raw.n, transform: eval('1')}}}\n"
+            "steps: [{type: exit}]\n",
+            ["WF507"],
+        ),
+        ("default_state: {inputs: {x: 1}}\nsteps: [{type: user_message, message: '{{ inputs.x }}'}]\n", []),
+        (
+            "default_state: {raw: {list: [1]}}\n"
+            "steps: [{id: p, type: parallel_foreach, items: '{{ list }}', sub_agent_task: t}]\n"
+            "sub_agent_tasks: {t: {inputs: {item: {type: object}}, prompt_template: 'Look at {{ item.name }}.'}}\n",
+            ["WF207"],
+        ),
+    ],
+)
+def test_what_older_tools_accepted_compiles_with_a_warning(text: str, found: list[str]) -> None:
+    reported = check(HEAD + text)
+    assert [one.code for one in reported] == found
+    assert {one.severity for one in reported} <= {Severity.WARNING}
+
+
+def test_an_input_that_is_read_as_a_field_is_renamed_safely() -> None:
+    text = f"{HEAD}inputs: {{x: {{type: string}}}}\nsteps: [{{type: user_message, message: '{{{{ raw.x }}}}'}}]\n"
+    [found] = check(text)
+    assert found.fix is not None
+    assert found.fix.safe
+    [edit] = found.fix.edits
+    assert text[: edit.span.start] + edit.text + text[edit.span.end :] == text.replace("raw.x", "inputs.x")

@@ -19,7 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.replay.recording import FOLDER, Recorded, encode, place_of, standing, write
-from tests.support import ROOT
+from tests.support import ROOT, is_sampled
 from tests.torture.agent import Agent, Direct
 from tests.torture.clock import clock_of
 from tests.unit.explore.support import search_in
@@ -200,7 +200,7 @@ def record_all(workflow: str, traces: Sequence[Trace]) -> list[Recorded]:
 
 
 def main(wanted: list[str]) -> int:
-    names = [module.workflow.name for module in Registry(GENERATED).modules()]
+    names = [name for module in Registry(GENERATED).modules() if is_sampled(name := module.workflow.name)]
     unknown = [name for name in wanted if name not in names]
     if unknown:
         print(f"there is no workflow {', '.join(unknown)}; there are {', '.join(names)}", file=sys.stderr)

@@ -43,9 +43,10 @@ class Recorded:
 
 
 def encode(event: Event) -> Data:
-    found = {
-        name: value for name, value in asdict(event).items() if name == "result" or value not in ((), {}, "")
-    }
+    given = asdict(event)
+    if given.get("worktree") is None:
+        given.pop("worktree", None)
+    found = {name: value for name, value in given.items() if name == "result" or value not in ((), {}, "")}
     found = {name: value for name, value in found.items() if name != "served" or value}
     return {"event": type(event).__name__, **found}
 

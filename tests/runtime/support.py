@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support import check, load
+from tests.support import check, load, wait_until
 from wfc.compiler import compile_file
 from wfc.findings import Severity
 from wfc_runtime.machine.values import Limits
@@ -126,10 +126,14 @@ class TemporalBox(Box):
         from wfc_runtime.service.temporal.engine import TemporalService
         from wfc_runtime.service.temporal.worker import WorkerThread
 
+        is_new = self._worker is None
         if self._worker is None:
             self._worker = WorkerThread(self.settings, self.modules())
         service = TemporalService(self.settings, self.modules(), limits, self.clock, self._new_id, **more)
         self._open.append(service)
+        if is_new:
+            # On a busy machine the first poll may come later than a service waits for it.
+            wait_until(lambda: service._run(service._calls.rpc.diagnosis.no_worker()) is None, "a worker")
         return service
 
     def _new_id(self) -> str:

@@ -186,6 +186,24 @@ def test_a_failed_command_still_makes_its_changes_and_a_failed_read_has_its_fall
     assert "result.n" in problems["call"]
 
 
+def test_the_changes_of_a_failed_command_in_a_loop_know_the_item(file_box: Box) -> None:
+    inner = (
+        "{id: look, type: shell, command: ls, fails_on_exit: true, on_error: continue,"
+        " changes: [{path: log, operation: append, value: '{{ item }}: {{ result.exit_code }}'}]}"
+    )
+    service = file_box.compile(
+        steps(
+            f"{{id: go, type: each, items: [a, b], steps: [{inner}]}}",
+            "{id: end, type: return, needs_state: [log], value: '{{ state.log }}'}",
+            head="initial_state: {log: []}",
+        )
+    ).service
+    run = service.start("w", {})["workflow_id"]
+    service.submit(run, "look", {"stdout": "", "stderr": "", "exit_code": 3})
+    reply = service.submit(run, "look@2", {"stdout": "", "stderr": "", "exit_code": 0})
+    assert reply["result"] == ["a: 3", "b: 0"]
+
+
 def test_output_is_parsed_by_its_format() -> None:
     assert parsed("a\nb\r\n\nc\n", "lines") == ["a", "b", "", "c"]
     assert parsed("", "lines") == []

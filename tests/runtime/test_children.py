@@ -48,6 +48,16 @@ def test_a_foreach_is_one_action_that_lists_its_children(box: Box) -> None:
     assert "Execute the 2 children yourself" in action["instruction"]
 
 
+def test_a_task_may_have_the_name_of_its_workflow(file_box: Box) -> None:
+    text = steps("{id: each, type: foreach, items: [1], task: w, output_to: o}") + (
+        "tasks:\n  w:\n    inputs: {n: {type: number, required: true}}\n    steps:\n"
+        "      - {id: look, type: shell, command: 'look {{ inputs.n }}', output_to: seen}\n"
+    )
+    reply = file_box.compile(text).service.start("w")
+    [child] = children(reply)
+    assert file_box.service.next_step(child)["action"]["parameters"]["command"] == "look 1"
+
+
 def test_a_child_is_worked_under_its_own_id(box: Box) -> None:
     child, _ = children(box.compile(foreach()).service.start("w"))
     reply = box.service.next_step(child)
@@ -145,6 +155,30 @@ def test_the_status_shows_who_works_on_which_child_and_since_when(box: Box) -> N
     assert seen["next"] == f'get_workflow_status(workflow_id="{two_}")'
     box.service.submit(one, "again", OK, actor="window-1")
     assert "worked_on" not in json.dumps(box.service.status(run))
+
+
+def test_a_repeated_submit_shows_who_works_on_which_child_and_a_refusal_names_a_free_one(
+    file_box: Box,
+) -> None:
+    two = TASK.replace(
+        "      - {id: tell", "      - {id: again, type: shell, command: make}\n      - {id: tell"
+    )
+    text = (
+        foreach("", "[a, b]")
+        .replace(TASK, two)
+        .replace("steps:\n", "steps:\n  - {id: first, type: shell, command: x}\n", 1)
+    )
+    service = file_box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    one, _ = children(service.submit(run, "first", OK))
+    service.submit(one, "look", OK, actor="window-1")
+    now = service.next_step(run)
+    assert "worked_on" in json.dumps(now)
+    assert service.submit(run, "first", OK) == {**now, "repeated": True}
+    for call in (lambda: service.submit(run, "nonsense", OK), lambda: service.retry(run)):
+        with pytest.raises(RefusedError) as refused:
+            call()
+        assert refused.value.next_call == now["next"]
 
 
 def test_a_long_item_is_shown_by_its_beginning_and_the_child_has_all_of_it(box: Box) -> None:

@@ -96,6 +96,21 @@ def parallel(more: str, last: str = "{id: end, type: return, value: done}") -> s
 BAD = {**OK, "exit_code": 1}
 
 
+def test_without_join_the_children_of_a_foreach_end_first_and_branches_are_cancelled_at_once(
+    file_box: Box,
+) -> None:
+    service = file_box.compile(foreach("on_error: fail"), parallel("").replace("name: w", "name: v")).service
+    run = service.start("w")["workflow_id"]
+    first, second, third = children(service.status(run))
+    look(file_box, first, 1)
+    assert service.status(run)["status"] == "pending_action"
+    look(file_box, second)
+    look(file_box, third)
+    assert service.status(run)["error"]["message"].startswith("1 of 3 children failed")
+    other = service.start("v")["workflow_id"]
+    assert service.submit(other, "two", BAD)["status"] == "failed"
+
+
 def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None:
     run = box.compile(parallel("join: all")).service.start("w")["workflow_id"]
     reply = box.service.submit(run, "two", BAD)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, Reply, children, step_ids, steps
+from tests.support import wait_until
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
 from wfc_runtime.service.journal_entries import (
     MOST_OF_TASK,
@@ -234,21 +235,104 @@ def test_pages_are_whole_and_filters_hold(box: Box) -> None:
         context(box, run, "decision")
 
 
-def test_what_an_ended_run_accepts_is_a_summary(file_box: Box) -> None:
-    run = started(file_box)
-    log(file_box, issue(run))
-    file_box.service.submit(run, "build", OK)
-    file_box.service.submit(run, "test", OK)
-    assert "blockers" not in file_box.service.status(run)
-    assert refusal(file_box, decision(run)) == "finished"
-    assert refusal(file_box, StartedTask(run, "More")) == "finished"
-    made = log(file_box, Summary(run, "completed", "It works.", ["fast"]))
-    assert log(file_box, Summary(run, "completed", "It works.", ["fast"])) == made
-    assert file_box.service.status(run)["status"] == "completed"
-    whole = whole_journal(file_box.service.journal(run))
-    assert [one["summary"] for one in whole["summaries"]] == ["It works."]
-    metrics = file_box.service.journal(run).metrics()
+def test_what_an_ended_run_accepts_is_a_summary(box: Box) -> None:
+    run = started(box)
+    log(box, issue(run))
+    box.service.submit(run, "build", OK)
+    box.service.submit(run, "test", OK)
+    assert "blockers" not in box.service.status(run)
+    assert refusal(box, decision(run)) == "finished"
+    assert refusal(box, StartedTask(run, "More")) == "finished"
+    before = box.service.status(run)
+    count = len(kinds(box, run))
+    made = log(box, Summary(run, "completed", "It works.", ["fast"]), "toolu_9")
+    assert made == {"entry": f"{run}:{count + 1}"}
+    assert log(box, Summary(run, "completed", "It works.", ["fast"])) == made
+    more = log(box, Summary(run, "partial", "Almost."))
+    assert more == {"entry": f"{run}:{count + 2}"}
+    box.restart()
+    # What the run did and returned is as it was, and an answer of before is still known.
+    after = box.service.status(run)
+    assert {key: after[key] for key in before if key != "progress"} == {
+        key: value for key, value in before.items() if key != "progress"
+    }
+    assert box.service.submit(run, "test", OK)["status"] == "completed"
+    assert refusal(box, decision(run)) == "finished"
+    whole = whole_journal(box.service.journal(run))
+    assert [one["summary"] for one in whole["summaries"]] == ["It works.", "Almost."]
+    events = box.service.history(run)["events"]
+    assert [one["seq"] for one in events] == list(range(1, count + 3))
+    assert (events[-2]["event"], events[-2]["actor"]) == ("journal", "toolu_9")
+    metrics = box.service.journal(run).metrics()
     assert (metrics["tasks"], metrics["tokens"]) == (0, {"input": 0, "output": 0})
+    assert len(box.service.export(run)["runs"][0]["history"]) == count + 2
+
+
+def test_a_run_with_a_summary_is_listed_and_counted_once(box: Box) -> None:
+    run = started(box)
+    box.service.submit(run, "build", OK)
+    box.service.submit(run, "test", OK)
+    log(box, Summary(run, "completed", "It works."))
+    log(box, Summary(run, "completed", "It still works."))
+    box.restart()
+
+    def listed() -> list[str]:
+        return [one["workflow_id"] for one in box.service.runs("completed")["runs"]]
+
+    wait_until(lambda: run in listed())
+    assert listed().count(run) == 1
+    assert box.service.counts()["workflows"] == {"w": {"completed": 1}}
+    assert box.service.erase(run) == 1
+
+
+def test_a_failed_run_with_a_summary_is_retried_and_its_events_stay_in_order(box: Box) -> None:
+    run = started(box)
+    box.service.submit(run, "build", {"error": {"code": "x", "message": "no"}})
+    assert box.service.status(run)["status"] == "failed"
+    log(box, Summary(run, "failed", "The build is broken."))
+    box.restart()
+    wait_until(lambda: [one["workflow_id"] for one in box.service.runs("failed")["runs"]] == [run])
+    assert box.service.counts()["workflows"] == {"w": {"failed": 1}}
+    assert step_ids(box.service.retry(run)) == ["build@2"]
+    box.service.submit(run, "build@2", OK)
+    assert box.service.submit(run, "test", OK)["status"] == "completed"
+    log(box, Summary(run, "completed", "It works after all."))
+    whole = whole_journal(box.service.journal(run))
+    assert [one["summary"] for one in whole["summaries"]] == ["The build is broken.", "It works after all."]
+    events = box.service.history(run)["events"]
+    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert [one["event"] for one in events if one["event"] in ("journal", "retried")] == [
+        *("journal", "retried", "journal"),
+    ]
+
+
+def test_a_cancelled_run_takes_a_summary_and_stays_cancelled(box: Box) -> None:
+    run = started(box)
+    box.service.cancel(run, "no longer wanted")
+    made = log(box, Summary(run, "failed", "Nobody wanted it."))
+    box.restart()
+    assert log(box, Summary(run, "failed", "Nobody wanted it.")) == made
+    assert box.service.status(run)["status"] == "cancelled"
+    assert box.service.cancel(run)["status"] == "cancelled"
+    assert whole_journal(box.service.journal(run))["summaries"][0]["summary"] == "Nobody wanted it."
+
+
+def test_of_summaries_at_the_same_time_none_is_lost(box: Box) -> None:
+    run = started(box)
+    box.service.submit(run, "build", OK)
+    box.service.submit(run, "test", OK)
+    threads = [
+        threading.Thread(target=log, args=[box, Summary(run, "completed", f"Part {number}.")])
+        for number in range(4)
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    found = whole_journal(box.service.journal(run))["summaries"]
+    assert sorted(one["summary"] for one in found) == [f"Part {number}." for number in range(4)]
+    events = box.service.history(run)["events"]
+    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
 
 
 def test_the_journal_of_a_task_and_of_a_run_has_a_limit(
@@ -284,17 +368,6 @@ def test_a_run_has_no_more_open_blockers_than_a_person_can_read(file_box: Box) -
     log(file_box, Resolved(run, shown[0]["issue_id"], "Yes."))
     assert file_box.service.status(run)["blockers"][-1]["description"] == "Question 10"
     log(file_box, issue(run, text="One more"))
-
-
-def test_on_temporal_the_summary_of_an_ended_run_is_not_kept(temporal_box: Any) -> None:
-    run = started(temporal_box)
-    log(temporal_box, issue(run))
-    temporal_box.service.submit(run, "build", OK)
-    temporal_box.service.submit(run, "test", OK)
-    assert log(temporal_box, Summary(run, "completed", "It works.")) == {"entry": None}
-    assert refusal(temporal_box, decision(run)) == "finished"
-    assert whole_journal(temporal_box.service.journal(run))["summaries"] == []
-    assert temporal_box.service.journal(run).metrics()["tasks"] == 0
 
 
 SECRET = (
@@ -346,7 +419,7 @@ FAMILY = (
 )
 
 
-def test_a_child_has_a_journal_of_its_own_and_a_sub_agent_is_told_to_stop(box: Box) -> None:
+def test_a_child_has_a_journal_of_its_own_and_its_blockers_are_in_the_replies_of_its_parent(box: Box) -> None:
     reply = box.compile(FAMILY).service.start("w")
     child, _ = children(reply)
     visit = step_ids(box.service.next_step(child))[0]
@@ -356,6 +429,22 @@ def test_a_child_has_a_journal_of_its_own_and_a_sub_agent_is_told_to_stop(box: B
     [found] = context(box, child)["blockers"]
     assert (found["by"], found["agent"]) == ("subagent", "reviewer")
     assert context(box, reply["workflow_id"])["blockers"] == []
+    # The parent, whose agent can ask the person, is told too.
+    outer = box.service.status(reply["workflow_id"])
+    assert outer["blockers"] == [
+        {"issue_id": found["entry"], "workflow_id": child, "description": "No licence"}
+    ]
+    assert outer["next"].startswith(
+        f'ask the person about `blockers` first, and record the answer with log_issue(task_id="{child}"'
+    )
+    own = log(box, issue(reply["workflow_id"], "", "Who pays?"))["entry"]
+    assert [one["issue_id"] for one in box.service.next_step(reply["workflow_id"])["blockers"]] == [
+        own,
+        found["entry"],
+    ]
+    log(box, Resolved(reply["workflow_id"], own, "We do."))
+    log(box, Resolved(child, found["entry"], "Use MIT."))
+    assert "blockers" not in box.service.status(reply["workflow_id"])
 
 
 def test_only_named_agents_write_where_the_project_demands_it(file_box: Box) -> None:
@@ -632,3 +721,56 @@ def test_in_a_run_of_phases_a_logged_blocker_stops_the_phase_and_the_answer_reso
     metrics = book.metrics()
     assert (metrics["tasks"], metrics["completed_tasks"], metrics["files"]) == (3, 3, 1)
     assert metrics["tokens"] == {"input": 21, "output": 0}
+
+
+STAGES = """\
+name: w
+proof: none
+phases:
+  - {id: build, number: 1, agents: [{type: a, subagent_type: Explore}], completion: done}
+  - {id: build-docs, number: 2, agents: [{type: b, subagent_type: Explore}], completion: done, checkpoint: human}
+  - {id: go, number: 3, checkpoint: human}
+  - {id: after, number: 4, agents: [{type: c, subagent_type: Explore}], completion: done}
+"""
+
+
+def stages(box: Box, run: str) -> dict[str, str]:
+    found = context(box, run, "phase_summary")["phase_summary"]
+    return {one["phase"].partition("/")[2]: one["status"] for one in found}
+
+
+def test_a_phase_is_what_the_run_made_of_it_even_if_names_begin_alike_and_the_run_fails(
+    file_box: Box,
+) -> None:
+    service = file_box.compile(STAGES).service
+    run = str(service.start("w")["workflow_id"])
+    assert list(stages(file_box, run).values()) == ["open", "pending", "pending", "pending"]
+    good = {"status": "success", "summary": "Done."}
+    service.submit(run, "build", good)
+    assert list(stages(file_box, run).values()) == ["completed", "open", "pending", "pending"]
+    service.submit(run, "build-docs", good)
+    assert list(stages(file_box, run).values()) == ["completed", "open", "pending", "pending"]
+    service.submit(run, "build-docs-checkpoint", {"selected": "approve"})
+    assert list(stages(file_box, run).values()) == ["completed", "completed", "open", "pending"]
+    assert service.submit(run, "go-checkpoint", {"selected": "stop"})["status"] == "failed"
+    assert list(stages(file_box, run).values()) == ["completed", "completed", "failed", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "then"),
+    [
+        ({"build": {"status": "failed", "summary": "No."}, "build-stop": {"selected": "abort"}}, "failed"),
+        ({"build": {"status": "failed", "summary": "No."}}, "cancelled"),
+        ({}, "cancelled"),
+    ],
+)
+def test_the_phase_in_which_a_run_is_given_up_is_not_completed(
+    file_box: Box, answers: dict[str, Any], then: str
+) -> None:
+    service = file_box.compile(STAGES).service
+    run = str(service.start("w")["workflow_id"])
+    for visit, answer in answers.items():
+        service.submit(run, visit, answer)
+    if then == "cancelled":
+        service.cancel(run)
+    assert list(stages(file_box, run).values()) == [then, "pending", "pending", "pending"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from wfc.checker import check_file
 from wfc.cli.convert import to_steps
 from wfc.findings import Severity
 from wfc.ir import dump
+from wfc_runtime.service.journal_pages import whole_journal
 
 
 def pending(reply: Reply) -> list[Reply]:
@@ -34,6 +36,26 @@ def drive(box: Box, answers: dict[str, Any], *, restarts: bool = False) -> Reply
 def test_a_mission_ends_the_same_on_both_engines(box: Box) -> None:
     box.compile(MISSION)
     assert drive(box, ANSWERS)["result"] == RESULT
+
+
+def test_a_mission_has_the_same_journal_on_both_engines_with_a_restart_after_every_submit(
+    file_box: Box, temporal_box: Any
+) -> None:
+    assert journal(file_box, restarts=False) == journal(temporal_box, restarts=True)
+
+
+def journal(box: Box, *, restarts: bool) -> str:
+    """The journal of a run, without ids, times and durations."""
+    box.compile(MISSION)
+    run = str(drive(box, ANSWERS, restarts=restarts)["workflow_id"])
+    times = ("at", "began", "ended", "seconds")
+
+    def steady(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: steady(one) for key, one in value.items() if key not in times}
+        return [steady(one) for one in value] if isinstance(value, list) else value
+
+    return json.dumps(steady(whole_journal(box.service.journal(run))), indent=1).replace(run, "RUN")
 
 
 def test_a_mission_survives_a_restart_after_every_submit(file_box: Box) -> None:
@@ -75,3 +97,22 @@ def test_a_phase_begins_again_five_times_and_a_retry_asks_once_more(
         reply = service.submit(run, visit, given[visit.partition("@")[0]])
     assert (asked, reply["error"]["code"]) == (6, "too_many_rounds")
     assert pending(service.retry(run))[0]["step_id"].startswith(("design-stop", "design-feedback"))
+
+
+@pytest.mark.parametrize("answer", ["change", "again"])
+def test_an_agent_that_gives_no_report_in_a_later_round_has_none(file_box: Box, answer: str) -> None:
+    service = file_box.compile(MISSION).service
+    reply = service.start("endpoint", {"path": "/v1"})
+    run = reply["workflow_id"]
+    status = "success" if answer == "change" else "partial"
+    service.submit(run, "design", {"status": status, "summary": "The first one."})
+    if answer == "change":
+        service.submit(run, "design-checkpoint", {"selected": "change"})
+        service.submit(run, "design-feedback", {"input": "More."})
+    else:
+        service.submit(run, "design-stop", {"selected": "again"})
+    reply = service.submit(run, "design@2", {"error": "the sub-agent crashed"})
+    [asked] = pending(reply)
+    assert asked["step_id"].startswith("design-stop")
+    assert "architect has not reported." in asked["parameters"]["message"]
+    assert "The first one." not in asked["parameters"]["message"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.runtime.support import Box, Reply, children
-from wfc_runtime.errors import RefusedError
+from wfc_runtime.errors import RefusedError, WfcError
 
 HEAD = 'name: "w:one"\ndescription: A case.\nversion: "1.0.0"\n'
 
@@ -131,6 +132,45 @@ def test_values_at_the_start_are_computed_from_the_inputs_and_the_event(box: Box
         {"retries": 4, "limit": 10},
         ["main"],
     )
+
+
+OLDER = """
+inputs: {who: {type: string}}
+default_state:
+  inputs: {greeting: Hello}
+  raw: {said: [], user: {name: ada}}
+state_schema:
+  inputs: {size: number}
+  computed:
+    shown:
+      from: raw.user
+      transform: |
+        input.name = input.name.toUpperCase();
+        const n = input.name.length; // of the new one
+        input.n = n; input
+    words: {from: "raw.who", transform: "input.split(' ')"}
+steps:
+  - id: turns
+    type: while_loop
+    condition: "{{ state.attempt_number < 3 }}"
+    body:
+      - {type: state_update, path: raw.said, operation: append, value: "{{ state.attempt_number }} {{ raw.who }}"}
+  - type: state_update
+    path: raw.said
+    operation: append
+    value: "{{ [inputs.greeting, inputs.size, global.nobody, words.length, shown, user] }}"
+"""
+
+
+def test_older_spellings_mean_what_they_meant(file_box: Box) -> None:
+    found = ran(file_box, OLDER, {"who": "Ada L"})
+    shown = {"name": "ADA", "n": 3}
+    assert found["said"] == ["1 Ada L", "2 Ada L", ["Hello", None, None, 2, shown, {"name": "ada"}]]
+
+
+def test_a_workflow_without_steps_ends_at_once_with_its_state(box: Box) -> None:
+    text = "default_state: {raw: {n: 2}}\nstate_schema: {computed: {twice: {from: raw.n, transform: input * 2}}}\n"
+    assert ran(box, f"{text}steps: []\n") == {"n": 2, "twice": 4}
 
 
 @pytest.mark.parametrize(
@@ -355,8 +395,9 @@ def test_sub_agents_work_on_the_state_and_their_updates_are_made_in_the_order_of
     assert (reply["status"], reply["messages"][0]["message"]) == ("completed", "1 left")
     found = reply["result"]
     assert (found["clean"], found["left"]) == (["a.ts", "c.ts"], ["b.ts"])
-    assert list(found["results"]) == ["a.ts", "c.ts"]
-    assert len(found["log"]) == 2
+    # What a failed one wrote, its cleanup included, is made in its place.
+    assert list(found["results"].items()) == [("a.ts", "clean"), ("b.ts", "agent_error"), ("c.ts", "clean")]
+    assert found["log"] == ["fix_0 of 3", "fix_1 of 3", "fix_2 of 3"]
     [error] = found["errors"]
     assert (error["index"], error["item"], error["message"], error["step_id"]) == (
         1,
@@ -364,6 +405,25 @@ def test_sub_agents_work_on_the_state_and_their_updates_are_made_in_the_order_of
         "it is locked",
         "ask",
     )
+
+
+def test_a_failed_sub_agent_that_is_retried_makes_none_of_its_updates_twice(box: Box) -> None:
+    reply = started(box, SHARED.replace("strategy: continue", "strategy: fail_all"))
+    run = reply["workflow_id"]
+    first, second, _ = children(reply)
+    box.service.submit(first, "ask", "clean")
+    box.service.submit(second, "ask", {"error": "it is locked"})
+    assert box.service.status(run)["status"] == "failed"
+    assert box.service.state(run, ["log"])["state"]["log"] == ["fix_0 of 3", "fix_1 of 3"]
+    reply = box.service.retry(run)
+    again = [child for child in children(reply) if child != first]
+    assert second in again
+    for child in again:
+        box.service.submit(child, box.service.next_step(child)["action"]["step_id"], "clean")
+    found = box.service.next_step(run)["result"]
+    assert sorted(found["log"]) == ["fix_0 of 3", "fix_1 of 3", "fix_2 of 3"]
+    assert found["results"] == {"a.ts": "clean", "b.ts": "clean", "c.ts": "clean"}
+    assert len(found["errors"]) == 1
 
 
 HANDLED = """
@@ -423,3 +483,191 @@ def test_an_answer_that_does_not_fit_is_refused_with_the_message_of_the_file(box
     assert reply["action"]["type"] == "wait"
     reply = box.service.submit(run, "pause", {"went": "on"})
     assert reply["result"] == {"count": 7, "sure": True, "name": "Ada"}
+
+
+# Changes of the state by hand.
+
+BY_HAND = """
+default_state:
+  raw: {files: {}, list: [1, 2], n: 0, text: "", both: 1}
+  global: {log: []}
+state_schema:
+  computed:
+    count: {from: raw.list, transform: input.length}
+    twice: {from: computed.count, transform: input * 2}
+    positive: {from: raw.n, transform: "if (input < 0) throw new Error('negative'); return input", on_error: propagate}
+    both: {from: raw.both, transform: input + 1}
+steps:
+  - {id: note, type: state_update, path: global.log, operation: append, value: begun}
+  - {id: ask, type: wait_step, message: "{{ count }}"}
+  - {id: many, type: conditional, condition: twice > 5, then: [{id: again, type: wait_step, message: "{{ files }}"}]}
+"""
+
+
+def test_fields_are_changed_by_hand_with_all_that_is_computed_from_them_and_the_run_goes_on_with_them(
+    box: Box,
+) -> None:
+    run = started(box, BY_HAND)["workflow_id"]
+    updates = [
+        {"path": "raw.list", "operation": "append", "value": 3},
+        {"path": "state.files['src/a.ts'].seen", "value": True},
+        {"path": "this.n", "operation": "increment"},
+        {"path": "raw.both", "operation": "multiply", "value": 10},
+        {"path": " global.log[0] ", "value": "by hand"},
+    ]
+    reply = box.service.update_state(run, updates, actor="me", key="one")
+    assert reply["action"]["step_id"] == "ask"
+    assert reply["written"] == {
+        "list": [1, 2, 3],
+        "files": {"src/a.ts": {"seen": True}},
+        "n": 1,
+        "raw_both": 10,
+        "global_log": ["by hand"],
+        "count": 3,
+        "twice": 6,
+        "positive": 1,
+        "both": 11,
+    }
+    # The same call again, by a front whose worker died before it could reply.
+    assert box.service.update_state(run, updates, key="one")["written"] == reply["written"]
+    events = box.service.history(run)["events"]
+    assert [event["event"] for event in events] == ["started", "updated"]
+    assert (events[1]["actor"], events[1]["changes"][0]) == ("me", ["list", [], "append", 3])
+    assert box.service.state_at(run, 2)["state"]["twice"] == 6
+    reply = box.service.submit(run, "ask", {})
+    assert reply["action"]["parameters"]["message"] == '{"src/a.ts":{"seen":true}}'
+    final = box.service.submit(run, "again", {})["result"]
+    assert (final["n"], final["count"], final["both"]) == (1, 3, 11)
+    with pytest.raises(RefusedError, match="the run is completed"):
+        box.service.update_state(run, [{"path": "raw.n", "value": 1}])
+
+
+@pytest.mark.parametrize(
+    ("updates", "why"),
+    [
+        (None, "must be a list"),
+        ([], "at least one"),
+        ([7], "must be an object"),
+        ([{"value": 1}], "with a `path`"),
+        ([{"path": "raw.n"}], "no `value`"),
+        ([{"path": "raw.n", "value": 1, "op": "set"}], "unknown key 'op'"),
+        ([{"path": "raw.n", "operation": "divide", "value": 1}], "operation"),
+        ([{"path": "raw.n", "operation": {}, "value": 1}], "operation"),
+        ([{"path": "n", "value": 1}], "can't be written"),
+        ([{"path": "inputs.n", "value": 1}], "can't be written"),
+        ([{"path": "computed.count", "value": 1}], "can't be written"),
+        ([{"path": "raw", "value": {}}], "names no field"),
+        ([{"path": "raw[0]", "value": {}}], "can't be written"),
+        ([{"path": "raw.files..a", "value": 1}], "can't be read at character 10"),
+        ([{"path": "raw.files['a", "value": 1}], "can't be read at character 10"),
+        ([{"path": "raw.files[a]", "value": 1}], "can't be read"),
+        ([{"path": "raw.{{ 1 }}", "value": 1}], "can't be read"),
+        ([{"path": "raw.count", "value": 1}], "`count` is computed"),
+        ([{"path": "raw.lists", "value": 1}], "no field `raw.lists`"),
+        ([{"path": "global.list", "value": 1}], "no field `global.list`"),
+        ([{"path": "raw.list[7]", "value": 1}], "no place 7"),
+        ([{"path": "raw.text.a", "value": 1}], "has no part"),
+        ([{"path": "raw.text", "operation": "increment"}], "takes numbers"),
+        (
+            [{"path": "raw.n", "value": 5}, {"path": "raw.list", "operation": "merge", "value": {}}],
+            "two objects",
+        ),
+        ([{"path": "raw.n", "value": -1}], "negative"),
+        ([{"path": "raw.n", "value": "text"}], "can't have this value"),
+        ([{"path": "raw.n", "value": float("nan")}], "`updates`"),
+        ([{"path": "raw.n", "value": 1}] * 101, "the limit is 100"),
+        ([{"path": "raw.text", "value": "x" * 2_000_000}], "`updates`"),
+    ],
+)
+def test_a_change_by_hand_that_is_not_possible_is_refused_and_changes_nothing(
+    file_box: Box, updates: Any, why: str
+) -> None:
+    run = started(file_box, BY_HAND)["workflow_id"]
+    before = file_box.service.definition(run)[2].to_json()
+    with pytest.raises(WfcError, match=why):
+        file_box.service.update_state(run, updates)
+    assert file_box.service.definition(run)[2].to_json() == before
+    assert len(file_box.service.history(run)["events"]) == 1
+
+
+# Time limits that are computed.
+
+LIMITED = """
+inputs: {seconds: {type: number, default: 30}}
+default_state: {raw: {factor: 2, log: []}}
+steps:
+  - id: ask
+    type: agent_prompt
+    prompt: Look.
+    timeout_seconds: "{{ inputs.seconds * factor }}"
+    on_error: continue
+    error_state_update: {path: raw.log, operation: append, value: "{{ error.code }}"}
+  - id: each
+    type: parallel_foreach
+    items: [1, 2]
+    sub_agent_task: look
+    timeout_seconds: "{{ inputs.seconds }}"
+    on_sub_agent_error: {strategy: retry_failed, max_retries: 1}
+sub_agent_tasks:
+  look:
+    steps:
+      - {id: work, type: agent_prompt, prompt: "Look at {{ item }}."}
+      - {id: note, type: state_update, path: raw.log, operation: append, value: "{{ item }}"}
+"""
+
+
+def test_a_computed_time_limit_is_a_deadline_and_a_restarted_child_has_all_of_it_again(box: Box) -> None:
+    reply = started(box, LIMITED)
+    run = reply["workflow_id"]
+    box.clock.pass_(40)
+    assert box.service.status(run)["action"]["step_id"] == "ask"
+    box.clock.pass_(30)
+    reply = box.service.status(run)
+    first, second = children(reply)
+    box.clock.pass_(20)
+    box.service.submit(first, "work", "seen")
+    box.clock.pass_(15)
+    [again] = children(box.service.status(run))
+    assert again != second
+    assert box.service.status(second)["error"]["code"] == "deadline"
+    # The limit of the first one is over, but not that of the one that replaced it.
+    box.clock.pass_(25)
+    assert box.service.status(again)["status"] == "pending_action"
+    box.service.submit(again, "work", "seen")
+    assert box.service.status(run)["result"]["log"] == ["deadline", 1, 2]
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "soon", None, True, [5]])
+def test_a_time_limit_that_is_no_number_of_seconds_fails_the_step(file_box: Box, seconds: Any) -> None:
+    text = (
+        f"default_state: {{raw: {{limit: {json.dumps(seconds)}}}}}\n"
+        "steps: [{id: ask, type: agent_prompt, prompt: Look., timeout_seconds: '{{ limit }}'}]\n"
+    )
+    reply = started(file_box, text)
+    assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
+
+
+def test_what_the_author_says_about_a_failure_is_told_once_all_attempts_have_failed(box: Box) -> None:
+    text = """
+default_state: {raw: {who: Ada}}
+steps:
+  - id: run
+    type: agent_shell_command
+    command: make
+    error_handling:
+      strategy: continue
+      error_message: "{{ who }}, it failed: {{ error.message }}"
+  - id: again
+    type: agent_shell_command
+    command: make
+    error_handling: {strategy: retry, max_retries: 1, error_message: "Given up."}
+"""
+    reply = started(box, text)
+    run = reply["workflow_id"]
+    reply = box.service.submit(run, "run", shell(1, err="no rule"))
+    [told] = reply["messages"]
+    assert (told["step_id"], told["message_type"]) == ("run", "error")
+    assert told["message"].startswith("Ada, it failed: ")
+    assert "messages" not in box.service.submit(run, "again", shell(1))
+    reply = box.service.submit(run, "again@2", shell(1))
+    assert (reply["status"], [one["message"] for one in reply["messages"]]) == ("failed", ["Given up."])

@@ -172,3 +172,22 @@ def test_a_run_can_be_started_from_a_module_that_is_in_no_folder(box: Box) -> No
     (box.generated / "w.py").unlink()
     run = service.start_module(module)["workflow_id"]
     assert box.restart().status(run)["status"] == "pending_action"
+
+
+def test_a_module_may_be_loaded_while_another_thread_loads_one(
+    file_box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classes: dict[str, object] = {}
+
+    class Name(str):
+        """Each look at it is the moment in which another thread registers a class."""
+
+        def startswith(self, *given: object) -> bool:
+            classes[f"other{len(classes)}"] = object
+            return False
+
+    classes[Name("a")] = object
+    monkeypatch.setattr("statemachine.registry._REGISTRY", classes)
+    file_box.compile(TWO)
+    assert [module.workflow.name for module in Registry(file_box.generated).modules()] == ["w"]
+    assert len(classes) > 1

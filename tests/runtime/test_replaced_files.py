@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -656,8 +657,8 @@ def test_a_server_begins_no_work_and_claims_nothing_in_a_store_that_was_replaced
         move_the_folder_and_start_another_server(box.state)
         before = content(box.root)
         refused(lambda: service.submit(run, "ask", True))
-        opening: Any = object()
-        refused(lambda: service.claim(opening))
+        runnable: Any = SimpleNamespace(run=run, visit="do")
+        refused(lambda: service.claim(runnable))
         assert content(box.root) == before
         assert not did.exists()
         assert not box.state.with_name("state.db-servers").exists()

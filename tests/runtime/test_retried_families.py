@@ -66,6 +66,25 @@ def test_retrying_a_child_continues_the_parent_that_failed_because_of_it(box: Bo
     assert kinds(box, run).count("retried") == 2
 
 
+def test_a_child_that_was_retried_with_its_parent_is_free_and_its_visit_counts_as_retried(box: Box) -> None:
+    run, found = spread(box, 3, {0, 1})
+    box.service.retry(run)
+    # Whoever worked on it before was told that it had failed, and has stopped.
+    shown = of(box.service.status(run), "foreach")
+    assert ["worked_on" in child for child in shown["parameters"]["children"]] == [False, False]
+    assert "worked_on" not in shown["instruction"]
+    # The reply of the child named this call, and another window may still make it.
+    again = box.service.retry(found[0], "look")
+    assert (again["repeated"], step_ids(again)) == (True, ["look@2"])
+    assert kinds(box, found[0]) == ["started", "submitted", "retried"]
+    assert "in progress" in str(refusal(box, found[0], "look@2"))
+    box.service.submit(found[0], "look@2", BROKEN)
+    assert children(box.service.status(run)) == [found[1]]
+    # A child that failed again is retried from its second visit.
+    assert step_ids(box.service.retry(found[0], "look@2")) == ["look@3"]
+    assert box.service.retry(found[0], "look")["repeated"] is True
+
+
 def test_a_child_can_be_retried_while_its_parent_waits_for_others(box: Box) -> None:
     reply = box.compile(foreach()).service.start("w")
     run, (one, two) = reply["workflow_id"], children(reply)

@@ -428,7 +428,7 @@ def test_an_answer_to_a_visit_of_before_the_failure_is_still_known(box: Box) -> 
         box.service.submit(run, "test", OK)
 
 
-def test_a_retried_run_is_listed_once_with_its_status_of_now(box: Box) -> None:
+def test_a_retried_run_is_listed_and_counted_once_with_its_status_of_now(box: Box) -> None:
     run = failed(box)
     box.service.retry(run)
     # Another process: Temporal's lists lag behind, and a service remembers what it has done itself.
@@ -437,9 +437,11 @@ def test_a_retried_run_is_listed_once_with_its_status_of_now(box: Box) -> None:
     assert other.runs("failed")["runs"] == []
     [one] = other.runs("all")["runs"]
     assert (one["workflow_id"], one["status"]) == (run, "pending_action")
+    assert other.counts()["runs"] == {"pending_action": 1}
     box.service.submit(run, "build@2", BROKEN)
     wait_until(lambda: [one["workflow_id"] for one in other.runs("failed")["runs"]] == [run])
     assert other.runs()["runs"] == []
+    assert other.counts()["workflows"] == {"w": {"failed": 1}}
 
 
 def test_a_snapshot_that_was_tampered_with_is_refused_and_changes_nothing(file_box: Box) -> None:

@@ -90,6 +90,29 @@ def test_a_refusal_shows_every_action_of_parallel_steps(agent: Agent) -> None:
     assert "the step fails. Pending: `run-lint`, `run-test`. Next: submit_result(" in told
 
 
+def test_refusals_of_a_retry_a_wait_and_a_foreach_show_what_is_pending_whole(agent: Agent) -> None:
+    pause = 'name: w\nversion: "1.0.0"\nsteps: [{id: pause, type: wait, duration_seconds: 600}]\n'
+    runs = {
+        "look-up": start(agent),
+        "measure": start(agent, "fan-out", files=["a", "b"]),
+        "pause": str(agent.call("execute_inline_workflow", yaml=pause)["workflow_id"]),
+    }
+    for step_id, run in runs.items():
+        refusals = [
+            agent.refusal("retry_workflow", workflow_id=run),
+            agent.refusal("retry_workflow", workflow_id=run, step_id="nonsense"),
+            agent.refusal("retry_workflow", workflow_id=run, step_id="not/an id"),
+            agent.refusal("submit_result", workflow_id=run, step_id=step_id, result=[]),
+            agent.refusal("submit_result", workflow_id=run, step_id=f"{step_id}@2", result={}),
+        ]
+        whole = agent.call("get_workflow_status", workflow_id=run)["action"]
+        for told in refusals:
+            shown = pending_in(told)["action"]
+            whole["parameters"].pop("seconds_left", None)
+            shown["parameters"].pop("seconds_left", None)
+            assert shown == whole, told
+
+
 def test_actions_too_large_for_a_refusal_are_left_to_the_one_call_that_shows_them(agent: Agent) -> None:
     run = str(agent.call("start_workflow", workflow="keep")["workflow_id"])
     agent.call("submit_result", workflow_id=run, step_id="fetch", result={"response": "x" * 20_000})
@@ -117,6 +140,16 @@ def test_every_refusal_to_start_a_workflow_names_the_next_call(
     agent: Agent, arguments: dict[str, Any], call: str
 ) -> None:
     assert f"Next: {call}" in agent.refusal("start_workflow", **arguments)
+
+
+@pytest.mark.parametrize("inputs", [{}, {"n": "x"}, {"n": 1, "m": 2}])
+def test_wrong_inputs_of_an_inline_workflow_are_refused_with_the_next_call(
+    agent: Agent, inputs: dict[str, Any]
+) -> None:
+    head = 'name: w\nversion: "1.0.0"\ninputs: {n: {type: integer, required: true}}\n'
+    text = f"{head}steps: [{{id: a, type: shell, command: x}}]\n"
+    told = agent.refusal("execute_inline_workflow", yaml=text, inputs=inputs)
+    assert told.endswith("Next: execute_inline_workflow(yaml=..., inputs={...})")
 
 
 def test_a_result_that_does_not_fit_is_refused_and_the_step_stays_pending(agent: Agent) -> None:

@@ -33,20 +33,27 @@ ASKED = (
 REPORT = "Here it is.\n\n  STATUS: success\n  SUMMARY: Done.\n\nagentId: 1\n"
 
 
-@pytest.fixture
-def place(tmp_path: Path, portal: BlockingPortal) -> Place:
+def in_folder(tmp_path: Path, portal: BlockingPortal) -> Place:
     (tmp_path / "workflows").mkdir()
     (tmp_path / "workflows" / "mission.yaml").write_text(MISSION)
     (tmp_path / "workflows" / "asked.yaml").write_text(ASKED)
     (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    # The files that the driver writes.
+    (tmp_path / ".gitignore").write_text("[0-9]*.*\n")
     assert wfc("compile", cwd=tmp_path).status == 0
+    return Place(tmp_path, portal)
+
+
+@pytest.fixture
+def place(tmp_path: Path, portal: BlockingPortal) -> Place:
+    place = in_folder(tmp_path, portal)
     for command in (
         ["init", "-q"],
         ["add", "-A"],
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qmx"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    return Place(tmp_path, portal)
+    return place
 
 
 def write(folder: Path) -> None:
@@ -115,6 +122,60 @@ def test_an_agent_that_is_asked_submits_what_two_commands_print_and_only_claims_
         )
     changes = ended["result"][0]
     assert (changes["outside_scope"], changes["proved"]) == (["elsewhere.md"], False)
+
+
+TASK = {"name": "Write the docs", "areas": ["docs/"], "agent_name": "writer"}
+
+
+def test_a_server_with_the_grant_proves_the_changes_of_a_task_of_the_journal(place: Place) -> None:
+    granted = ("--toolsets", "core,journal", "--allow-exec", "git status")
+    with place.server(*granted) as agent:
+        run = agent.call("start_workflow", workflow="mission")["workflow_id"]
+        (place.folder / "before.md").write_text("not by the task")
+        started = agent.call("start_task", workflow_id=run, **TASK)
+        assert started["proof"] == "server"
+        write(place.folder)
+        agent.kill_worker()
+        # Repeated, since the reply may have been lost: the snapshot of the beginning stays.
+        assert agent.call("start_task", workflow_id=run, **TASK) == started
+        said = {"files_changed": ["docs/invented.md"]}
+        task = {"task_id": started["task_id"], "status": "success", "metadata": said}
+        done = agent.call("complete_task", **task)
+        assert (done["files_changed"], done["outside_scope"]) == (
+            ["docs/a.md", "elsewhere.md"],
+            ["elsewhere.md"],
+        )
+        assert done["proof"] == "server"
+        (place.folder / "later.md").write_text("after the task")
+        assert agent.call("complete_task", **task) == done
+        [shown] = agent.call("get_context", workflow_id=run, include=["tasks"], filter={"task": "t1"})[
+            "tasks"
+        ]
+        assert (shown["files"], shown["outside_scope"], shown["proof"]) == (
+            *(["docs/a.md", "elsewhere.md"], ["elsewhere.md"]),
+            "server",
+        )
+        assert "before" not in shown
+    # Without the grant the agent's word is all there is, and it is marked so.
+    with place.server("--toolsets", "core,journal") as agent:
+        other = agent.call("start_task", workflow_id=run, name="More", areas=["docs/"])
+        assert other["proof"] == "agent"
+        done = agent.call("complete_task", task_id=other["task_id"], status="success", metadata=said)
+        assert (done["files_changed"], done["proof"]) == (["docs/invented.md"], "agent")
+
+
+def test_where_no_git_is_a_task_says_so_and_the_agent_claims_its_files(
+    tmp_path: Path, portal: BlockingPortal
+) -> None:
+    place = in_folder(tmp_path, portal)
+    with place.server("--toolsets", "core,journal", "--allow-exec", "git status") as agent:
+        run = agent.call("start_workflow", workflow="mission")["workflow_id"]
+        started = agent.call("start_task", workflow_id=run, **TASK)
+        assert started["proof"] == "agent"
+        assert "no git working tree" in started["skipped"]
+        said = {"files_changed": ["docs/a.md"]}
+        done = agent.call("complete_task", task_id=started["task_id"], status="success", metadata=said)
+        assert (done["files_changed"], done["proof"]) == (["docs/a.md"], "agent")
 
 
 def test_a_test_file_needs_no_answers_for_steps_that_may_be_skipped(place: Place) -> None:

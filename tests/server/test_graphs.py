@@ -41,7 +41,7 @@ inputs:
 blocks:
   - {id: name, type: Prompt, inputs: {human: true, prompt: "A name for ${inputs.count}?"}}
 outputs:
-  name: ${blocks.name.response}
+  name: {value: "${blocks.name.response}", type: str, description: What it is called.}
 """
 SHOW = '#!/bin/sh\necho "$CI_TOKEN,$OTHER"\n'
 GRANTED = ("--allow-exec", "./show *", "--exec-env", "CI_TOKEN")
@@ -67,6 +67,18 @@ def test_a_graph_goes_on_by_itself_but_for_the_person_and_what_is_not_on_the_lis
         end = agent.call("submit_result", workflow_id=reply["workflow_id"], step_id="beside", result=SHELL_OK)
     assert [message for message, _ in person.seen] == ["Ship 3?", "A name for 3?"]
     assert end["result"] == {"token": "t0ken,\n", "beside": SHELL_OK["stdout"], "kid": "Ada"}
+
+
+def test_get_workflow_info_tells_the_outputs_of_a_graph_with_their_types(graphs: Place) -> None:
+    with graphs.server() as agent:
+        assert agent.call("get_workflow_info", workflow="kid")["outputs"] == {
+            "name": {"type": "str", "description": "What it is called."}
+        }
+        assert agent.call("get_workflow_info", workflow="graph")["outputs"] == {
+            "token": {},
+            "beside": {},
+            "kid": {},
+        }
 
 
 def test_an_int_is_an_integer_to_whoever_starts_a_graph(graphs: Place) -> None:

@@ -46,6 +46,7 @@ def test_a_start_names_the_agents_that_are_missing_also_those_of_called_workflow
         ):
             assert reply["missing"]["agents"] == ["@code-reviewer"]
             assert "general-purpose sub-agent" in reply["missing"]["hint"]
+            assert "wfc library" not in reply["missing"]["hint"]
             assert list(reply)[-1] == "next"
 
 

@@ -10,6 +10,7 @@ import pytest
 from anyio.from_thread import BlockingPortal
 from mcp import MCPError
 
+from tests.e2e.command import wfc
 from tests.server.driver import ERAS, SHELL_OK, Agent, Place
 from wfc.library import shipped_pack
 from wfc_runtime.server.context import Options
@@ -33,6 +34,7 @@ DEBUG = {
     "state_dependencies",
     "trace_transformations",
     "debug_info",
+    "update_workflow_state",
     "test_transformation",
     "explain_plan",
     "list_checkpoints",
@@ -48,6 +50,7 @@ AUTHOR = {
     "execute_inline_workflow",
 }
 CHANGING = {
+    "update_workflow_state",
     "start_workflow",
     "submit_result",
     "submit_step_result",
@@ -60,7 +63,13 @@ CHANGING = {
     "cleanup_checkpoints",
 }
 DESTROYING = {"cancel_workflow", "delete_checkpoint", "cleanup_checkpoints"}
-NOT_TWICE = {"start_workflow", "execute_inline_workflow", "checkpoint", "resume_workflow"}
+NOT_TWICE = {
+    "update_workflow_state",
+    "start_workflow",
+    "execute_inline_workflow",
+    "checkpoint",
+    "resume_workflow",
+}
 
 
 def test_each_toolset_has_its_tools(agent: Agent) -> None:
@@ -80,7 +89,7 @@ def test_tools_say_truly_whether_they_read_destroy_or_may_be_repeated(agent: Age
     first = {name for name, tool in tools.items() if "anthropic/alwaysLoad" in (tool.meta or {})}
     assert first == {"start_workflow", "submit_result", "get_workflow_status"}
     keyed = {name for name, tool in tools.items() if "wfc/keyed" in (tool.meta or {})}
-    assert keyed == {"start_workflow", "execute_inline_workflow"}
+    assert keyed == {"start_workflow", "execute_inline_workflow", "update_workflow_state"}
     assert tools["submit_result"].meta == {"anthropic/alwaysLoad": True}
 
 
@@ -276,8 +285,21 @@ def test_with_the_library_its_workflows_are_offered_and_start_in_a_project_witho
     tmp_path: Path, portal: BlockingPortal
 ) -> None:
     place = Place(tmp_path, portal)
-    with place.server("--library") as agent:
+    with place.server("--library", env={"CLAUDE_CONFIG_DIR": str(tmp_path)}) as agent:
         names = [one["workflow"] for one in agent.call("list_workflows")["workflows"]]
         assert set(shipped_pack().files) <= set(names)
-        reply = agent.call("start_workflow", workflow="review-branch", inputs={"base": "main"})
-        assert reply["status"] == "pending_action"
+        # One of each language: steps, blocks, reactive and a mission.
+        for name, inputs in {
+            "review-branch": {"base": "main"},
+            "git-checkout": {"url": "https://example.org/x", "folder": "x"},
+            "bugs:triage": {},
+            "onboard-codebase": {},
+        }.items():
+            reply = agent.call("start_workflow", workflow=name, inputs=inputs)
+            assert reply["status"] == "pending_action", reply
+        # The agents of the library are not in the project until the workflow is copied.
+        missing = agent.call("start_workflow", workflow="review-branch")["missing"]
+        assert "@code-reviewer" in missing["agents"]
+        assert "`wfc library add review-branch` copies the workflow and its agents" in missing["hint"]
+        assert wfc("library", "add", "review-branch", cwd=tmp_path).status == 0
+        assert "missing" not in agent.call("start_workflow", workflow="review-branch")

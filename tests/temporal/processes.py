@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +31,9 @@ def environment(box: TemporalBox) -> dict[str, str]:
 class WorkerProcess:
     """`wfc worker`, at work when this returns."""
 
-    def __init__(self, box: TemporalBox, folder: Path, *options: str) -> None:
+    def __init__(
+        self, box: TemporalBox, folder: Path, *options: str, env: Mapping[str, str] | None = None
+    ) -> None:
         self.said = folder / f"worker-{time.monotonic_ns()}.log"
         folder.mkdir(exist_ok=True)
         self.out = self.said.with_suffix(".out")
@@ -39,7 +41,7 @@ class WorkerProcess:
             self.process = subprocess.Popen(
                 [*WFC, "worker", *options],
                 cwd=folder,
-                env=environment(box),
+                env={**environment(box), **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -26,6 +26,9 @@ TASK_FAILED = RPCError(
     RPCStatusCode.FAILED_PRECONDITION,
     b"",
 )
+NO_POLLER = RPCError(
+    "no poller seen for task queue recently, worker may be down", RPCStatusCode.FAILED_PRECONDITION, b""
+)
 CLOSING = RPCError("workflow update was aborted by closing workflow", RPCStatusCode.NOT_FOUND, b"")
 OTHER = RPCError("a search attribute is bad", RPCStatusCode.INVALID_ARGUMENT, b"")
 
@@ -103,10 +106,11 @@ def test_a_submit_that_the_server_broke_off_is_taken_once(temporal_box: Temporal
     assert [event["event"] for event in service.history(run)["events"]] == ["started", "submitted"]
 
 
-def test_a_question_whose_worker_was_lost_is_asked_again(temporal_box: TemporalBox) -> None:
+@pytest.mark.parametrize("error", [CANCELLED, NO_POLLER], ids=["cancelled", "no poller seen"])
+def test_a_question_whose_worker_was_lost_is_asked_again(temporal_box: TemporalBox, error: RPCError) -> None:
     temporal_box.compile(TWO)
     run = temporal_box.service.start("w")["workflow_id"]
-    service = broken(temporal_box, Breaking("query", CANCELLED))
+    service = broken(temporal_box, Breaking("query", error))
     assert step_ids(service.status(run)) == ["build"]
 
 

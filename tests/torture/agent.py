@@ -72,6 +72,7 @@ class Direct:
             "submit_result": lambda workflow_id, step_id, result: service.submit(
                 workflow_id, step_id, result
             ),
+            "retry_workflow": lambda workflow_id, step_id: service.retry(workflow_id, step_id),
         }
 
     def call(self, tool: str, **arguments: Any) -> Reply:
@@ -109,13 +110,14 @@ class Agent:
                 if last is not None and self.coin.random() < 0.5:
                     self._submit(server, *last)
                 last = None
-                reply = self._find(server)
+                reply = self._continued(server, self._find(server))
                 while reply["status"] == "pending_action":
                     last = self._next(server, reply, self.run, self.workflow)
                     if last is not None:
                         self._submit(server, *last)
                     last = None
                     reply = self._call(server, "get_workflow_status", workflow_id=self.run)
+                    reply = self._continued(server, reply)
                 return reply
             except Died:
                 self.deaths += 1
@@ -124,6 +126,10 @@ class Agent:
                 server = None
             finally:
                 self.server = server
+
+    def _continued(self, server: Server, reply: Reply) -> Reply:
+        """A run that has failed stays so."""
+        return reply
 
     def _call(self, server: Server, tool: str, **arguments: Any) -> Reply:
         self.calls += 1

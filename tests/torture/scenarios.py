@@ -5,18 +5,18 @@ Together they come by every step and branch of the shipped workflows, which made
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from tests.support import ROOT
+from tests.support import ROOT, shipped_modules
 from tests.torture.agent import Agent
 from wfc.author.answers import Answers
 from wfc.config import CompileLimits
 from wfc.testfiles.cases import Case, read_tests
 from wfc.testfiles.reader import Reader
-from wfc_runtime.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,19 @@ class Scenario:
         return f"{self.workflow.replace(':', '-')}-{self.number}"
 
     @property
-    def ends_as(self) -> str:
-        return "completed" if self.case.expect.failure is None else "failed"
+    def ends_as(self) -> tuple[str, ...]:
+        return ("completed" if self.case.expect.failure is None else "failed",)
+
+    def agent(self, folder: Path, connect: Callable[[], Any], **more: Any) -> Agent:
+        """An agent for one run of it."""
+        answers = Answers(self.case.scripts)
+        return ScriptedAgent(folder, self.workflow, connect, inputs=self.case.inputs, answers=answers, **more)
 
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
     """All that there are, by workflow."""
-    names = {module.source: module.workflow.name for module in Registry(ROOT / "generated").modules()}
+    names = {module.source: module.workflow.name for module in shipped_modules()}
     found: list[Scenario] = []
     for path in sorted((ROOT / "workflows").rglob("*.test.yaml")):
         reader = Reader.of(str(path), path.read_bytes(), CompileLimits())
@@ -71,19 +76,6 @@ class ScriptedAgent(Agent):
             taken = self.answers.take(scope, action["step_id"], action["type"], action.get("result_schema"))
             self.given[place] = taken.value
         return self.given[place]
-
-
-def scripted(scenario: Scenario, *arguments: Any, **more: Any) -> ScriptedAgent:
-    """An agent for one run of a scenario."""
-    folder, connect = arguments
-    return ScriptedAgent(
-        folder,
-        scenario.workflow,
-        connect,
-        inputs=scenario.case.inputs,
-        answers=Answers(scenario.case.scripts),
-        **more,
-    )
 
 
 def fewest(found: Iterable[tuple[Any, set[Any]]]) -> list[Any]:

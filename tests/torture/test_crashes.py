@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import ROOT, is_sampled, shipped_modules
 from tests.torture.crashes import (
     Figures,
+    Undisturbed,
     every_point,
     firsts_of_each_kind,
+    is_mission,
     kill_anytime,
     kill_at,
     kill_at_points,
@@ -23,12 +26,12 @@ from tests.torture.crashes import (
     states_of,
     undisturbed,
 )
+from tests.torture.retries import Retried
 from tests.torture.scenarios import fewest, scenarios, scenarios_of
 from tests.torture.servers import Nursery, nursery
-from wfc_runtime.registry import Registry
 
 GENERATED = ROOT / "generated"
-SHIPPED = {module.workflow.name: module for module in Registry(GENERATED).modules()}
+SHIPPED = {module.workflow.name: module for module in shipped_modules()}
 SAMPLE = ("analyze-codebase", "release-checks")
 
 
@@ -58,6 +61,29 @@ def test_killed_at_random_moments_the_run_comes_to_the_same_end(servers: Nursery
     assert figures.kills >= 2
 
 
+def test_killed_in_every_transaction_each_failure_of_a_family_is_retried_exactly_once(
+    servers: Nursery, tmp_path: Path
+) -> None:
+    usual, figures = undisturbed(GENERATED, tmp_path, Retried("ship-release", 1)), Figures()
+    assert len(retries_of(usual)) > 3
+    assert usual.story[-1][0] == "completed"
+    kill_at_points(servers, GENERATED, tmp_path, usual, one_point_each(usual), figures)
+    assert figures.kills == len(usual.commits)
+
+
+def test_killed_at_random_moments_a_run_that_fails_is_retried_exactly_once(
+    servers: Nursery, tmp_path: Path
+) -> None:
+    usual, figures = undisturbed(GENERATED, tmp_path, Retried("new-service", 0)), Figures()
+    assert len(retries_of(usual)) == 2
+    kill_anytime(servers, GENERATED, tmp_path, usual, Random(3), kills=4, figures=figures)
+    assert figures.kills >= 2
+
+
+def retries_of(usual: Undisturbed) -> list[Any]:
+    return [event for _, events in usual.story[:-1] for event in events if event["event"] == "retried"]
+
+
 def test_the_rounds_of_kills_come_by_every_write_once(tmp_path: Path) -> None:
     usual = undisturbed(GENERATED, tmp_path, scenarios_of("ship-release")[0])
     picked = [
@@ -69,7 +95,7 @@ def test_the_rounds_of_kills_come_by_every_write_once(tmp_path: Path) -> None:
     assert len(picked) == len(set(picked)) == len(usual.kinds)
 
 
-@pytest.mark.parametrize("workflow", SHIPPED)
+@pytest.mark.parametrize("workflow", list(filter(is_sampled, SHIPPED)))
 def test_killed_in_every_transaction_that_enters_a_state_the_run_comes_to_the_same_end(
     servers: Nursery, tmp_path: Path, workflow: str
 ) -> None:
@@ -78,6 +104,5 @@ def test_killed_in_every_transaction_that_enters_a_state_the_run_comes_to_the_sa
     for usual in fewest((one, one.states) for one in found):
         kill_at_points(servers, GENERATED, tmp_path, usual, one_point_each(usual), figures)
     assert figures.states == {state for usual in found for state in usual.states}
-    # A mission has states that its front end added for what falls short; no scenario has to reach these.
-    is_mission = "phases" in SHIPPED[workflow].workflow.machine.facts
-    assert is_mission or not states_of(SHIPPED[workflow]) - figures.states
+    module = SHIPPED[workflow]
+    assert is_mission(module) or not states_of(module) - figures.states

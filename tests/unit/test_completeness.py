@@ -12,9 +12,9 @@ from tests.support import ROOT, check, file_of
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
+from wfc_runtime.picture.model import COLORS
 
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.S)
-COLORS = {"control", "state", "agent", "person", "time", "child", "end", "server"}
 
 # What the examples may count on: inputs, fields that earlier steps have written, and places to go to.
 BEFORE = """\

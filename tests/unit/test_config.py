@@ -81,7 +81,7 @@ def test_a_folder_that_is_not_there_yet_finds_the_root_above(tmp_path: Path) -> 
         ("[tool.wfc\n", "Expected ']'"),
         ("[tool]\nwfc = 3\n", "[tool.wfc] must be a table"),
         ("[tool.wfc]\nworkflow = 'x'\n", "[tool.wfc] has no setting `workflow`; did you mean `workflows`?"),
-        ("[tool.wfc]\ncolour = 1\n", "[tool.wfc] has no setting `colour`; there is `"),
+        ("[tool.wfc]\ncolour = 1\n", "[tool.wfc] has no setting `colour`; available: `"),
         ("[tool.wfc]\nworkflows = 3\n", "[tool.wfc] workflows must be a path inside the project, as text"),
         ("[tool.wfc]\nworkflows = ''\n", "[tool.wfc] workflows must be a path inside the project"),
         ("[tool.wfc]\ngenerated = '/tmp/x'\n", "[tool.wfc] generated must be a path inside the project"),

@@ -11,7 +11,7 @@ def test_the_nearest_name_is_suggested() -> None:
     assert names.to("biuld") == "build"
     assert names.hint("run_tests") == "did you mean `run-tests`?"
     assert names.to("zzz") is None
-    assert names.hint("zzz") == "there is `build`, `deploy`, `run-tests`"
+    assert names.hint("zzz") == "available: `build`, `deploy`, `run-tests`"
     assert Nearest([]).hint("zzz") == ""
 
 

@@ -254,6 +254,12 @@ REFUSED: list[Any] = [
     '{"status": "success", "summary": "x"',
     "```json\n{status: success\n```",
     FORM,
+    "STATUS: failed\nSUMMARY: The first try.\n\nSTATUS: success\nSUMMARY: The second try.",
+    "> STATUS: success\n> SUMMARY: It works.",
+    "| STATUS | success |\n|---|---|\n| SUMMARY | It works. |",
+    "The STATUS: success of the run was nice.",
+    "```yaml\nstatus: &a success\nsummary: *a\n```",
+    "STATUS\uff1a success\nSUMMARY\uff1a It works.",
 ]
 
 
@@ -315,6 +321,110 @@ def test_the_work_grows_with_the_text(part: str) -> None:
     assert work(1_600) < 12 * work(200)
 
 
+WORKS = {"status": "success", "summary": "It works."}
+FRAME = "The agent says:\n\n{}\n\nagentId: a1 (use SendMessage)\n<usage>total_tokens: 9</usage>"
+BLOCKER = {"description": "Who pays?", "requires_human": True}
+ODD: dict[str, tuple[str, dict[str, Any]]] = {
+    "carriage returns": ("STATUS: success\r\nSUMMARY: It works.\r\n", WORKS),
+    "tabs": (
+        "STATUS:\tsuccess\nSUMMARY:\tIt works.\nISSUES:\n-\tDescription: Who pays?\n\tRequires_human: yes",
+        {**WORKS, "issues": [BLOCKER]},
+    ),
+    "bold names and numbers": (
+        "**STATUS:** success\n\n**SUMMARY:** It works.\n\n**ISSUES:**\n\n1. **Description:** Who pays?\n"
+        "   **Requires_human:** yes\n",
+        {**WORKS, "issues": [BLOCKER]},
+    ),
+    "headings": ("## Status\nsuccess\n\n## Summary\nIt works.\n", WORKS),
+    "a word of joy": ("STATUS: \u2705 success\nSUMMARY: It works.", WORKS),
+    "a qualified success": ("STATUS: success (two tests were skipped)\nSUMMARY: It works.", WORKS),
+    "hard spaces": ("\ufeffSTATUS:\u00a0success\nSUMMARY:\u202fIt works.", WORKS),
+    "an object and usage lines": (FRAME.format('{"status": "success", "summary": "It works."}'), WORKS),
+    "an indented object of several lines": (
+        FRAME.format(
+            '  {\n    "output": {\n      "status": "success",\n      "summary": "It works."\n    }\n  }'
+        ),
+        WORKS,
+    ),
+    "braces before it": ("{ not an object\n{}\nSTATUS: success\nSUMMARY: It works.", WORKS),
+    "an object in an object": (json.dumps({"output": json.dumps(WORKS)}), WORKS),
+    "the form before it": (
+        "STATUS: success, partial or failed\nSUMMARY: ...\n\nMy report:\nSTATUS: success\nSUMMARY: It works.",
+        WORKS,
+    ),
+    "an old report in a quotation": (
+        "> STATUS: failed\n> SUMMARY: x\n\nSTATUS: success\nSUMMARY: It works.",
+        WORKS,
+    ),
+    "a status inside the summary": (
+        "STATUS: partial\nSUMMARY: It prints\n  STATUS: success\n  which is wrong.",
+        {"status": "partial", "summary": "It prints\nSTATUS: success\nwhich is wrong."},
+    ),
+    "nothing, in many words": (
+        "STATUS: success\nSUMMARY: It works.\nISSUES: None.\nBLOCKERS: none\nDECISIONS: N/A\nFILES: -",
+        WORKS,
+    ),
+    "a block of text as evidence": (
+        "STATUS: success\nSUMMARY: It works.\nEVIDENCE:\n  tests: |\n    ```\n    12 passed\n    ```\n  docs: README",
+        {**WORKS, "evidence": {"tests": "12 passed", "docs": "README"}},
+    ),
+    "odd paths": (
+        "STATUS: success\nSUMMARY: It works.\nFILES:\n- C:\\a\\b.py\n- 'src/a: b.py'\n- src/#1.py",
+        {**WORKS, "files": ["C:\\a\\b.py", "src/a: b.py", "src/#1.py"]},
+    ),
+    "times, dates and countries": (
+        "status: success\nsummary: It works.\ndecisions:\n- {question: Where, chosen: NO}\n"
+        "- {question: When, chosen: 12:30}\n- question: Day\n  chosen: 2026-01-01",
+        {
+            **WORKS,
+            "decisions": [
+                {"question": "Where", "chosen": "NO", "reasoning": ""},
+                {"question": "When", "chosen": "12:30", "reasoning": ""},
+                {"question": "Day", "chosen": "2026-01-01", "reasoning": ""},
+            ],
+        },
+    ),
+    "tags around it": ("<report>\nSTATUS: success\nSUMMARY: It works.\n</report>", WORKS),
+    "a log with a status in a fence": (
+        "STATUS: success\nSUMMARY: It works.\n```text\nSTATUS: failed\n```\nFILES:\n- a.py",
+        {"status": "success", "summary": "It works.\nSTATUS: failed", "files": ["a.py"]},
+    ),
+    "a carriage return for each line": (
+        "STATUS: success\rSUMMARY: It works.\rFILES:\r- a.py\r",
+        {**WORKS, "files": ["a.py"]},
+    ),
+    "a frame of tabs": (FRAME.format("\tSTATUS: success\n\tSUMMARY: It works."), WORKS),
+    "usage lines without a frame": (
+        "STATUS: success\nSUMMARY: It works.\nagentId: a9\n<usage>9</usage>",
+        WORKS,
+    ),
+    "a list in a list": (
+        "STATUS: success\nSUMMARY: It works.\nACHIEVEMENTS:\n- outer\n  - inner\n- second",
+        {**WORKS, "achievements": ["outer - inner", "second"]},
+    ),
+    "the words of another language": ("{'status': 'success', 'summary': 'It works.'}", WORKS),
+    "a comma too many": ('```json\n{"status": "success", "summary": "It works.",}\n```', WORKS),
+    "a rhetorical no and a loud yes": (
+        "STATUS: success\nSUMMARY: It works.\nISSUES:\n- Description: Who pays?\n  RequiresHuman: Yes!\n"
+        "- Description: Slow\n  Requires_human: no, but soon",
+        {**WORKS, "issues": [BLOCKER, {"description": "Slow", "requires_human": False}]},
+    ),
+    "colons everywhere": (
+        "STATUS: success\nSUMMARY: It works.\nDECISIONS:\n- Question: http://a:80/x?\n"
+        "  Chosen: a: b\n  Reasoning: 'c: d'",
+        {**WORKS, "decisions": [{"question": "http://a:80/x?", "chosen": "a: b", "reasoning": "c: d"}]},
+    ),
+    "a null character": ("STATUS: success\0\nSUMMARY: It works.", WORKS),
+    "thoughts before it": ("<thinking>STATUS: failed</thinking>\nSTATUS: success\nSUMMARY: It works.", WORKS),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_text_is_read_as_its_author_meant_it(name: str) -> None:
+    text, found = ODD[name]
+    assert lean(text) == found
+
+
 CRITERIA = ("The tests pass.", "Docs: written", "It is fast")
 
 
@@ -332,6 +442,7 @@ CRITERIA = ("The tests pass.", "Docs: written", "It is fast")
         ],
         "- The tests pass.: ran\n- docs: written: see\n  README\n- **It is fast**: 0.1 s",
         "The tests pass.: ran\nDocs: written: see README\nIt is fast: 0.1 s",
+        "- 'The tests pass.': ran\n- \"Docs: written\": see README\n- **It is fast:** 0.1 s",
         "1. ran\n",
     ],
 )

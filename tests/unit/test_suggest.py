@@ -46,7 +46,7 @@ def test_help_names_the_nearest() -> None:
 
 
 def test_help_lists_what_there_is_when_nothing_is_near() -> None:
-    assert did_you_mean("x", ["b", "a"]) == "there is `a`, `b`"
+    assert did_you_mean("x", ["b", "a"]) == "available: `a`, `b`"
 
 
 def test_help_lists_eight_names_at_most() -> None:

@@ -41,6 +41,7 @@ class CallGraph:
         todo = list(project.files)
         while todo:
             file = todo.pop()
+            # Files may call each other in a cycle, so each is looked at once.
             if file not in self._calls:
                 self._calls[file] = list(_calls_of(file, project))
                 todo += [call.callee for call in self._calls[file]]
@@ -63,6 +64,7 @@ class CallGraph:
         todo = deque([call.callee])
         while call.caller is not call.callee and call.caller not in before:
             for onward in self.calls(todo.popleft()):
+                # Only calls within the same component can lead back.
                 if onward.callee not in before and self.is_circular(onward):
                     before[onward.callee] = onward
                     todo.append(onward.callee)
@@ -78,6 +80,7 @@ def _calls_of(file: SourceFile, project: Project) -> Iterator[CallSite]:
     for step in file.steps:
         child = step.child()
         if child is not None and child.name and not child.is_task:
+            # Of several workflows with the same name the first is called; the clash is reported.
             for callee in project.named(child.name.text)[:1]:
                 yield CallSite(file, child, child.name.span, callee)
 
@@ -109,7 +112,7 @@ class Descent:
 
 
 class Nesting:
-    """The descents of a project's workflows and tasks. Recursive ones are left out: other checks report them."""
+    """The nesting of a project's workflows and tasks. Recursive ones are left out: other checks report them."""
 
     def __init__(self, project: Project) -> None:
         self._descents: dict[Scope, list[Descent]] = {}
@@ -124,6 +127,7 @@ class Nesting:
                     place
                     for found in self._descents[scope]
                     if not found.child.is_task
+                    # A called workflow may be in a file outside the project.
                     for place in _located(project.named(found.inner)[0])
                 ]
         graph = {
@@ -131,9 +135,11 @@ class Nesting:
             for scope, found in self._descents.items()
         }
         self._depth: dict[Scope, int] = {}
+        # Callees come first, so their depths are known.
         for members in components(graph, graph):
             inside = set(members)
             for scope in members:
+                # Calls inside a component are recursive, and their depth is not defined.
                 self._descents[scope] = [one for one in self._descents[scope] if one.scope not in inside]
             depths = [self.depth(one) for scope in members for one in self._descents[scope]]
             self._depth |= dict.fromkeys(members, max(depths, default=0))
@@ -149,6 +155,7 @@ class Nesting:
         """The deepest chain of descents that begins with this one."""
         found = [descent]
         while self.depth(found[-1]) > 1:
+            # The deepest one: the message shows one chain, and the limit is about that.
             found.append(max(self._descents[found[-1].scope], key=self.depth))
         return found
 

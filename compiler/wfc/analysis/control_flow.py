@@ -58,6 +58,7 @@ class Flow:
             for name, state in self.states.items():
                 if name == chart.handler:
                     break
+                # A frame does not fail itself; the states inside it do.
                 if state.effect is not None and not state.regions:
                     self.edges.append(FlowEdge(name, chart.handler, HANDLE))
 
@@ -77,10 +78,13 @@ class Flow:
         return state.step if state else None
 
     def returns(self, edge: FlowEdge) -> bool:
-        """Whether the run returns over this edge. The edge taken if the value can't be computed is not one."""
+        """Whether the run returns a value over this edge. That taken if it can't be computed is not one, and neither
+        is that of a step that ends the run with its state."""
         state = self.states.get(edge.source)
         effect = state.effect if state else None
-        return effect is not None and effect.name == "Return" and edge.event != "recover"
+        # `Return` with `state` ends the run like a flow that reaches the end.
+        is_return = effect is not None and effect.name == "Return" and not effect.arguments.get("state")
+        return is_return and edge.event != "recover"
 
     def inside(self, parallel: str) -> set[str]:
         """The nodes in the branches of a parallel state."""
@@ -119,12 +123,14 @@ class Flow:
 
         A state that fails the run by intent ends it too.
         """
+        # A run that fails by intent has ended, too.
         found = {self.end, *(state.id for state in self.states.values() if fails(state))}
         todo = list(found)
         exits = self._exits()
         while todo:
             node = todo.pop()
             before = {edge.source for edge in self.into.get(node, ())}
+            # Popped, since every node needs the states inside a parallel step only once.
             for parallel in exits.pop(node, ()):
                 before |= self.inside(parallel)
             todo += before - found
@@ -140,6 +146,7 @@ class Flow:
                 if fails(self.states[node]):
                     found.setdefault(node, set()).add(parallel)
             for edge in (edge for node in inside & self.reachable for edge in self.out.get(node, ())):
+                # A join leaves the parallel state as a whole, not from one branch.
                 if edge.join is None and edge.target not in inside:
                     found.setdefault(edge.target, set()).add(parallel)
         return found
@@ -149,6 +156,7 @@ class Flow:
 def flows_of(file: SourceFile) -> list[tuple[Scope, Flow]]:
     """Every scope of a file with its flow."""
     charts = file.module.charts if file.module else []
+    # Both lists begin with the workflow, followed by its tasks in source order.
     return [(scope, Flow(chart)) for scope, chart in zip(file.scopes, charts, strict=True)]
 
 
@@ -156,6 +164,7 @@ def _edges(region: Region) -> Iterator[FlowEdge]:
     parallel = {state.id: state for state in region.states if state.regions}
     for state in region.states:
         for inner in state.regions:
+            # A parallel state is a fork: all of its branches begin at once.
             yield FlowEdge(state.id, inner.initial)
             yield from _edges(inner)
     for edge in region.edges:
@@ -211,6 +220,7 @@ def endless_circles(flow: Flow) -> Iterator[Circle]:
     todo = [[edge for edge in flow.edges if instant(edge) and not _is_jump(edge)]]
     while todo:
         for nodes, edges in _circles(todo.pop()):
+            # The edge stays if the cycle also passes the state that resets the count.
             rest = [edge for edge in edges if not _is_turn(edge, begins) or begins[edge.source] in nodes]
             if len(rest) == len(edges):
                 yield Circle(nodes, tuple(edges))
@@ -224,6 +234,7 @@ def _circles(edges: list[FlowEdge]) -> Iterator[tuple[frozenset[str], list[FlowE
     number = {node: place for place, nodes in enumerate(components(list(graph), graph)) for node in nodes}
     found: dict[int, list[FlowEdge]] = {}
     for edge in edges:
+        # An edge between two components is on no cycle.
         if number[edge.source] == number[edge.target]:
             found.setdefault(number[edge.source], []).append(edge)
     for inner in found.values():
@@ -285,6 +296,7 @@ class _Instant:
         effect = state.effect
         if effect is None or not is_waiting(state):
             return True
+        # With a retry, the failure first waits for its pause.
         tried_again = effect.retry is not None and effect.retry.get("max_attempts", 1) > 1
         return not tried_again and state.step is not None and _has_template(state.step)
 

@@ -67,6 +67,7 @@ class Answers:
         """The key of a step's results: the one with its scope, if it exists."""
         step = visit.partition("@")[0]
         scoped = f"{scope}/{step}"
+        # The more specific key wins.
         return scoped if scoped in self.scripts else step
 
     def knows(self, scope: str, visit: str) -> bool:
@@ -81,6 +82,7 @@ class Answers:
             raise NoAnswerError(
                 f"the answers have nothing for step `{step}` of `{scope}`; add `{step}: <result>` to `answers`"
             )
+        # A result outside a list is used every time.
         index = 0 if script.repeats else self.taken[key]
         if index >= len(script.answers):
             count = len(script.answers)
@@ -88,6 +90,7 @@ class Answers:
                 f"step `{key}` is asked once more, and the answers have {count} for it; add another to its list",
                 script.span,
             )
+        # Counted only if an answer was given: a missing one is reported, not consumed.
         self.taken[key] += 1
         answer = script.answers[index]
         return Answer(fill(kind, schema, answer.value), answer.span)
@@ -132,6 +135,7 @@ class _Dumper(yaml.SafeDumper):
     """Text is quoted unless it can be nothing else: PyYAML quotes for YAML 1.1, and files are read as 1.2."""
 
     def ignore_aliases(self, data: Any) -> bool:
+        # Anchors would make a file of answers hard to edit.
         return True
 
 
@@ -145,6 +149,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 
 
 def _is_block(text: str) -> bool:
+    # A leading blank would be read as the indentation of the block.
     return all(line.isprintable() and line == line.rstrip() for line in text.split("\n")) and text[0] != " "
 
 
@@ -174,6 +179,7 @@ def _dump(data: Any) -> str:
 
 
 def _script(results: list[Any]) -> Any:
+    # A single list must stay in a list, or it would be read as one result for each time.
     return results[0] if len(results) == 1 and not isinstance(results[0], list) else results
 
 
@@ -189,6 +195,7 @@ def questions_of(workflows: Iterable[Workflow]) -> Questions:
         for task, machine in workflow.tasks.items():
             _add(found, task, machine)
             if task in whole:
+                # The brief has a step of its own, in addition to those of the task.
                 _add(found, task, brief_machine(machine, whole[task]))
     return found
 
@@ -199,6 +206,7 @@ def _add(found: Questions, scope: str, machine: AnyMachine) -> None:
         if isinstance(effect, Ask) and effect.wait_seconds is None:
             found.asks[place] = Question(effect.kind, of(effect.result), effect.parameters)
         elif not state.final and not state.states:
+            # Steps that ask for nothing: an answer for one is a mistake with a better message.
             found.silent.add(place)
 
 

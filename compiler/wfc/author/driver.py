@@ -84,10 +84,12 @@ def drive(service: Service, run: str, worker: Worker) -> Reply:
     driver = _Driver(service, worker)
     while True:
         begun = time.monotonic()
+        # Waits that are over end here: there is no server whose ticker would do it.
         service.tick(run)
         reply = service.status(run)
         worker.moved(run)
         if reply["status"] in ENDED:
+            # The final reply, without the progress that `status` adds.
             return service.next_step(run)
         driver.advance(reply, time.monotonic() - begun)
 
@@ -102,6 +104,7 @@ class _Driver:
         self._worker.ahead(list(self._pending(reply)))
         if self._work(reply, (), waits):
             return
+        # The service has waited inside the call already, so another pause is not needed.
         if reply.get("running") and waited >= _LOOK_AGAIN / 2:
             self._worker.busy(reply["running"])
             return
@@ -116,6 +119,7 @@ class _Driver:
             if "children" not in asked.parameters:
                 yield asked
             elif len(actions_of(reply)) > 1:
+                # A single foreach has nothing to be started beside it.
                 for child in asked.parameters["children"]:
                     yield from self._pending(self._service.status(child["workflow_id"]))
 
@@ -131,6 +135,7 @@ class _Driver:
                 waits.append(asked)
             else:
                 self._answer(asked)
+                # One action at a time: its answer may change everything that is pending.
                 return True
         return False
 
@@ -138,6 +143,7 @@ class _Driver:
         for child in asked.parameters["children"]:
             reply = self._service.status(child["workflow_id"])
             self._worker.moved(child["workflow_id"])
+            # A child that has ended moved its parent, whose reply is now out of date.
             if reply["status"] in ENDED or self._work(reply, (*asked.parents, _named(asked, child)), waits):
                 return True
         return False

@@ -17,6 +17,7 @@ from wfc.yaml import Span
 
 # Comparison of a run with the expectations of its test.
 
+# The parameter that says what is asked, by kind of step.
 _TEXTS = ("command", "message", "instructions", "tool")
 
 
@@ -76,6 +77,7 @@ def _ending(case: Case, reply: abc.Mapping[str, Any]) -> Iterator[Mismatch]:
         "message": error["message"],
     }
     for key, wanted in expect.failure.value.items():
+        # A message may be given in part.
         if got[key] != wanted and not (key == "message" and wanted in got[key]):
             yield Mismatch(expect.failure.span, f"the run failed with another {key}", wanted, got[key])
 
@@ -86,6 +88,7 @@ def _actions(expect: Expectation, asked: list[Asked]) -> Iterator[Mismatch]:
     for step, wanted in expect.by_step.items():
         got = [one for one in asked if step in (one.step_id.partition("@")[0], f"{one.scope}/{_step(one)}")]
         if not isinstance(wanted, list):
+            # One expectation stands for every time that the step is asked, and for at least one.
             wanted = [wanted] * max(len(got), 1)
         if len(wanted) != len(got):
             times = f"asked {len(got)} times, and should be {len(wanted)} times"
@@ -123,6 +126,7 @@ def _compare_action(wanted: ExpectedAction, asked: Asked) -> Iterator[Mismatch]:
     parameters = asked.parameters
     text = next((str(parameters[key]) for key in _TEXTS if key in parameters), "")
     if isinstance(wanted.value, str):
+        # A block text in YAML ends with a newline, and the command usually does not.
         if wanted.value.rstrip("\n") != text.rstrip("\n"):
             yield Mismatch(wanted.span, f"step `{asked.step_id}` asks for something else", wanted.value, text)
     elif isinstance(wanted.value, dict):
@@ -154,6 +158,7 @@ def _matches(wanted: Any, got: Any) -> bool:
 def same(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON. 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
+        # `is`: in Python, 1 == True.
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
@@ -186,6 +191,7 @@ class Trace:
 
     def watch(self, row: Any, outcome: Any) -> None:
         """As `SqliteService.watch` calls it."""
+        # A briefed task is one step of another machine, and has no states of its own.
         if row.task is not None and row.agent is not None and row.agent != "@task":
             return
         self.entered.update((row.workflow, row.task, state) for state in outcome.entered)
@@ -235,6 +241,7 @@ def measure(module: Module, path: str, trace: Trace) -> Coverage:
             state for workflow, where, state in trace.entered if (workflow, where) == (module.name, task)
         }
         taken = {edge[2:] for edge in trace.taken if edge[:2] == (module.name, task)}
+        # An edge into a frame is the only sign that the frame was entered.
         known |= {target for _, target, _ in taken}
         # Frames around other states are not reported as entered, and no edge leads to the states entered at the start.
         known |= {chart.root.initial} if known else set()
@@ -283,9 +290,11 @@ def _users(module: Module) -> tuple[set[str], set[str]]:
 def _branches(chart: Chart, states: dict[str, State]) -> Iterator[Edge]:
     out: dict[str, list[Edge]] = {}
     for edge in chart.edges():
+        # A `when` that can't be evaluated is no branch that an author would test.
         if edge.event != "recover" or states[edge.source].kind != "when":
             out.setdefault(edge.source, []).append(edge)
     for edges in out.values():
+        # Two edges with the same target and event are one branch.
         distinct = {(edge.target, edge.event): edge for edge in edges}
         if len(distinct) > 1:
             yield from distinct.values()

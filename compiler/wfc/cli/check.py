@@ -88,6 +88,7 @@ def command(
         return _check_stdin(stdin_filename, report, fix=fix, show_diff=show_diff, unsafe=unsafe_fixes)
     refuse_name(stdin_filename)
     selection = select(paths)
+    # A commit without workflows is fine; a folder without workflows is probably the wrong one.
     if not (selection.files or selection.tests or is_staged()):
         folders = paths or [str(folder) for folder in selection.folders]
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
@@ -96,6 +97,7 @@ def command(
 
         if show_diff:
             return show_fixes(selection, unsafe_fixes, quiet)
+        # Before the check, whose findings are about the fixed files.
         write_fixes(selection, unsafe_fixes, quiet)
     watched = not (no_progress or quiet)
     if no_cache or not all(
@@ -109,6 +111,7 @@ def command(
         answer = recalled or check_selection(
             selection, report, with_progress=watched, snapshot=snapshot, question=paths
         )
+        # Failures of wfc itself are not remembered: their cause may be outside the files.
         if recalled is None and answer.status < 2:
             memory.keep(answer)
     write_out(answer.text)
@@ -138,6 +141,7 @@ def _check_stdin(
 
         text = fix_stdin(selection, path, text, unsafe, report.quiet)
         click.echo(text, nl=False)
+    # Fixed text goes to standard output, so the findings go elsewhere.
     answer = check_selection(selection, report, texts={path: text}, out=sys.stderr if fix else sys.stdout)
     if fix:
         click.echo(answer.text, err=True, nl=False)
@@ -171,6 +175,7 @@ def check_selection(
 
     types = ""
     with progress("checking", with_progress) as show:
+        # Types need every file parsed, which the incremental check avoids.
         if snapshot is not None and not report.show_types:
             from wfc.workspace.incremental import check_incrementally
 
@@ -187,6 +192,7 @@ def check_selection(
     if report.form == "text" and not report.quiet:
         text += f"{_summary(found, selection)}\n"
     severities = list(Severity)
+    # Severities are ordered from error to info, so that this is the chosen one and all above it.
     failing = severities[: severities.index(Severity(report.fail_on)) + 1]
     return Answer(text, exit_status(found, *failing))
 

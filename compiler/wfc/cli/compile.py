@@ -84,6 +84,7 @@ def command(
     selection = select(paths)
     folder = output or modules_folder(selection.config)
     memory = snapshot = None
+    # Only `--check` is cached: writing has effects that a cached answer would not repeat.
     if check_only and not no_cache and _is_within_project(selection):
         question = ("compile --check", paths, str(folder), show_diff, form, quiet)
         snapshot = Snapshot.of(selection)
@@ -93,6 +94,7 @@ def command(
         shown = not (no_progress or quiet)
         task = Task(selection, folder, check_only, show_diff, form, quiet, shown, snapshot)
         answer = compile_selection(task)
+        # With drift, the next call has to find out whether it is still there.
         if memory and answer.status == 0:
             memory.keep(answer)
     write_out(answer.text)
@@ -116,8 +118,7 @@ def _compile_stdin(stdin_filename: Path | None, form: str) -> int:
 
 
 def _is_within_project(selection: Selection) -> bool:
-    """The key of a compilation in the cache. Outside a project, the paths in module headers depend on the files
-    around."""
+    """Whether the result may be cached. Outside a project, the paths in module headers depend on the files around."""
     root = selection.config.root
     places = [*selection.folders, *selection.files, *selection.tests]
     return selection.config.configured and all(real(path).is_relative_to(root) for path in places)
@@ -158,6 +159,7 @@ def compile_selection(task: Task) -> Answer:
             snapshot=task.snapshot,
             remedy=staging,
         )
+    # `--check` and `--diff` write nothing.
     dry = task.check_only or task.show_diff
     text = rendered(built.findings, task.form)
     if dry and task.form == "text":
@@ -175,6 +177,7 @@ def _diff(drift: list[Drift]) -> str:
     from wfc.project import without_repeats
 
     lines: list[str] = []
+    # A line map that differs only because its module does would double the diff.
     for item in without_repeats(drift):
         before, after = (item.before or "").splitlines(True), (item.after or "").splitlines(True)
         lines += difflib.unified_diff(before, after, item.path, item.path)
@@ -187,6 +190,7 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
     from wfc.project import DriftKind
 
     wanted = [item for item in drift if item.after is not None]
+    # A file of somebody else is never overwritten, so it is not counted.
     changed = {item.module_path for item in wanted if item.condition is not DriftKind.FOREIGN}
     removed = {item.module_path for item in drift if item.after is None}
     same = len(compilation.modules) - len({item.module_path for item in wanted})

@@ -91,6 +91,7 @@ def to_braces(file: SourceFile) -> str:
     root = file.document.root
     assert isinstance(root, Mapping)
     text = file.source.text
+    # From the end, so that the offsets of the other edits stay valid.
     for edit in sorted(file.dialect.in_braces(root), key=lambda edit: edit.span.start, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

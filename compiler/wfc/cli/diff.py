@@ -12,15 +12,36 @@ from pathlib import Path
 import click
 
 from wfc.author.diff import Reason, WorkflowDiff, compare
+from wfc.caching import cached_property
 from wfc.checker import check_file
 from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
 from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.workflow import compile_in_memory
-from wfc.config import Config, TextFile, load_config
+from wfc.config import IMPORT_ENDINGS, Config, TextFile, load_config
 from wfc.findings import Severity
 from wfc.project import Project, SourceFile, load_file
-from wfc.workspace.files import as_typed, is_left_out, is_source_name, read_bytes, select, stored_runs
+from wfc.workspace.files import (
+    IMPORTING_KEY,
+    MARKDOWN,
+    MISSIONS,
+    NAMING_KEY,
+    Selection,
+    as_typed,
+    imported,
+    is_companion,
+    is_left_out,
+    is_source_name,
+    no_text_file,
+    place_beside,
+    read_beside,
+    read_bytes,
+    read_companions,
+    select,
+    stored_runs,
+    to_text_file,
+)
+from wfc_runtime.header import read_mark
 
 
 @click.command("diff")
@@ -78,6 +99,7 @@ def _differences(versions: Versions) -> list[WorkflowDiff]:
         before = versions.old.file(old) if old is not None else None
         after = versions.new.file(new) if new is not None else None
         diff = _difference(before, after)
+        # An unchanged file is not mentioned, unless it has become invalid.
         if diff.status != "same" or diff.errors:
             found.append(_with_runs(diff, versions))
     return found
@@ -101,6 +123,7 @@ def _difference(old: SourceFile | None, new: SourceFile | None) -> WorkflowDiff:
         return diff
     from wfc.author.diff.verdict import reasons
 
+    # The verdict works on machines, as `wfc runs migrate` does.
     [was], [now] = compile_in_memory([old]).values(), compile_in_memory([new]).values()
     return replace(diff, reasons=reasons(old, new, was.workflow, now.workflow))
 
@@ -113,6 +136,7 @@ def _with_runs(diff: WorkflowDiff, versions: Versions) -> WorkflowDiff:
     """The verdict, with the runs that it affects now."""
     if not diff.reasons:
         return diff
+    # Runs have the name of their time: the workflow may have been renamed.
     names = {diff.name, versions.old.file(diff.old_path).name if diff.old_path else None}
     waiting = [run for run in stored_runs(versions.new.config) if run.workflow in names and not run.is_brief]
     told = [
@@ -121,6 +145,7 @@ def _with_runs(diff: WorkflowDiff, versions: Versions) -> WorkflowDiff:
             runs=tuple(
                 run.run
                 for run in waiting
+                # A reason without steps is about the whole workflow, and so about every run of it.
                 if ((reason.task is None and not reason.steps) or run.task == reason.task)
                 and (not reason.steps or set(reason.steps) & set(run.steps))
             ),
@@ -139,13 +164,25 @@ class Version:
     """By path, as a user would type it."""
     contents: dict[str, str] = field(default_factory=dict)
     """The git object ids of the contents: equal ids mean equal bytes."""
+    texts: Callable[[str, str], TextFile] | None = None
+    """Reads a text file that a workflow names, in this version. None: from the disk."""
+    read_companions: Callable[[], dict[str, str]] = dict
+    """Reads the agents and definitions that missions refer to, by path from the root of the project."""
     _files: dict[str, SourceFile] = field(default_factory=dict)
+
+    @cached_property
+    def companions(self) -> dict[str, str]:
+        return self.read_companions()
 
     def file(self, path: str) -> SourceFile:
         """Load a file together with the others of its version, so that calls resolve to workflows of the same
         version."""
         if path not in self._files:
-            project = Project(self.config, others=lambda: self._others(path), texts=_by_name)
+            # Calls resolve within the same version.
+            texts = self.texts or partial(read_beside, config=self.config)
+            project = Project(
+                self.config, lambda: self._others(path), texts=texts, companions=lambda: self.companions
+            )
             self._files[path] = load_file(path, self.files[path](), self.config, project)
         return self._files[path]
 
@@ -153,9 +190,22 @@ class Version:
         return ((other, read()) for other, read in self.files.items() if other != path)
 
 
-def _by_name(source: str, name: str) -> TextFile:
-    # Git shows how a text file differs; here only the name counts.
-    return TextFile(name)
+def _texts_of(commit: str, top: Path, config: Config) -> Callable[[str, str], TextFile]:
+    """Reads text files as they are in a commit."""
+    blobs: dict[str, str] = {}
+
+    def read(source: str, name: str) -> TextFile:
+        # The name of a file in a revision: `HEAD~1:workflows/a.yaml`.
+        inside = source.partition(":")[2] if ":" in source and not os.path.exists(source) else ""
+        path = top / inside if inside and not inside.startswith(".") else inside or source
+        place = place_beside(str(path), name, config)
+        if isinstance(place, TextFile):
+            return place
+        blobs.update(blobs or files_at(commit, top))
+        blob = blobs.get(place.relative_to(top).as_posix()) if place.is_relative_to(top) else None
+        return no_text_file(name) if blob is None else to_text_file(name, content_of(blob, top))
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +218,18 @@ class Versions:
 
 def find_versions(words: tuple[str, ...]) -> Versions:
     """Interpret the arguments: two files, or one or two revisions and paths."""
+    # Two files of any kind come first: a file name may also be that of a branch.
     if len(words) == 2 and all(map(_is_file, words)):
         config = load_config(Path(words[1].partition(":")[2] or words[1]).parent)
-        old, new = (Version(config, {word: _reader(word, config)}) for word in words)
+        old, new = (
+            Version(
+                config,
+                {word: _reader(word, config)},
+                texts=_texts(word, config),
+                read_companions=_companions_of(word, config),
+            )
+            for word in words
+        )
         return Versions(old, new, [(words[0], words[1])])
     first, *rest = words
     folder = Path(".")
@@ -219,6 +278,7 @@ def _in_revision(word: str) -> tuple[Path, str] | None:
     top = top_of(Path(".")) if commit else None
     if commit is None or top is None:
         return None
+    # As git reads it: a path begins at the top of the repository, unless it begins with a dot.
     relative = os.path.relpath(os.path.abspath(path), top) if path.startswith(("./", "../")) else path
     blob = files_at(commit, top).get(Path(relative).as_posix())
     return (top, blob) if blob else None
@@ -232,19 +292,73 @@ def _reader(word: str, config: Config) -> Callable[[], bytes]:
     return lambda: content_of(found[1], found[0])
 
 
+def _texts(word: str, config: Config) -> Callable[[str, str], TextFile] | None:
+    return None if os.path.isfile(word) else _texts_of(*_revision_of(word), config)
+
+
+def _revision_of(word: str) -> tuple[str, Path]:
+    """The commit that `HEAD~1:workflows/a.yaml` names, and the top of the working tree."""
+    commit, top = commit_of(word.partition(":")[0], Path(".")), top_of(Path("."))
+    assert commit is not None
+    assert top is not None
+    return commit, top
+
+
+def _companions_of(word: str, config: Config) -> Callable[[], dict[str, str]]:
+    """The agents and definitions for one file, of the working tree or of the revision that the word names."""
+    if os.path.isfile(word):
+        return lambda: read_companions(Selection.of_file(config, Path(word)))
+    commit, top = _revision_of(word)
+    version, revision = _at_commit(commit, (), config, top), word.partition(":")[0]
+    # The path of such a file begins with the revision, and files beside it are found by its path.
+    beside = {f"{revision}:{path}": text for path, text in version.companions.items()}
+    return lambda: {**version.companions, **beside}
+
+
 def _at_commit(commit: str, paths: tuple[str, ...], config: Config, top: Path) -> Version:
-    version = Version(config, {})
+    beside: dict[str, str] = {}
+    others: dict[str, str] = {}
+    root = config.root.resolve()
+
+    def read_companions() -> dict[str, str]:
+        def read(path: str) -> bytes | None:
+            return content_of(others[path], top) if path in others else None
+
+        sources = ((os.path.relpath(path, root), data()) for path, data in version.files.items())
+        folders = [os.path.relpath(folder, config.root) for folder in config.workflow_dirs]
+        found = beside | {path: others[path] for path in imported(sources, folders, read)}
+        return {path: content_of(blob, top).decode("utf-8", "replace") for path, blob in found.items()}
+
+    version = Version(config, {}, texts=_texts_of(commit, top, config), read_companions=read_companions)
     for path, blob in files_at(commit, top).items():
         full = top / path
-        if is_source_name(full.name) and _is_meant(full, paths, config):
+        if full.is_relative_to(root) and full.name.endswith(IMPORT_ENDINGS):
+            others[full.relative_to(root).as_posix()] = blob
+        if full.is_relative_to(root) and is_companion(full.relative_to(root)):
+            beside[full.relative_to(root).as_posix()] = blob
+        elif is_source_name(full.name) and _is_meant(full, paths, config):
+            if _is_mission(full, config) and _is_output(content_of(blob, top)):
+                continue
             shown = str(as_typed(full))
             version.files[shown] = partial(content_of, blob, top)
             version.contents[shown] = blob
     return version
 
 
+def _is_mission(full: Path, config: Config) -> bool:
+    return full.name == MARKDOWN and full.parent.parent == (config.root / MISSIONS).resolve()
+
+
+def _is_output(content: bytes) -> bool:
+    """Whether `wfc mission` has written it."""
+    mark = read_mark(content.decode("utf-8", "replace"))
+    return mark is not None and not mark.edited
+
+
 def _is_meant(full: Path, paths: tuple[str, ...], config: Config) -> bool:
     if not paths:
+        if _is_mission(full, config):
+            return True
         folders = (folder.resolve() for folder in config.workflow_dirs)
         return any(full.is_relative_to(one) and not is_left_out(full, one, config) for one in folders)
     for path in paths:
@@ -255,9 +369,14 @@ def _is_meant(full: Path, paths: tuple[str, ...], config: Config) -> bool:
 
 
 def _in_work_tree(paths: tuple[str, ...], config: Config) -> Version:
+    # A file may exist in the old version only.
     there = tuple(path for path in paths if os.path.exists(path))
-    files = select(there).files if there or not paths else []
-    return Version(config, {str(path): partial(read_bytes, path, config) for path in files})
+    chosen = select(there) if there or not paths else Selection(config, [], [], [])
+    return Version(
+        config,
+        {str(path): partial(read_bytes, path, config) for path in chosen.files},
+        read_companions=lambda: read_companions(chosen),
+    )
 
 
 def _has(version: Version, path: str) -> bool:
@@ -273,12 +392,25 @@ def _pairs(old: Version, new: Version) -> list[tuple[str | None, str | None]]:
     changed = [
         path
         for path in both
-        if old.contents[path] != new.contents.get(path)
-        and (path in new.contents or old.files[path]() != new.files[path]())
+        # Git's object ids tell equal contents without reading them; the work tree has none.
+        if (
+            old.contents[path] != new.contents.get(path)
+            and (path in new.contents or old.files[path]() != new.files[path]())
+        )
+        # The text that it names may have changed.
+        or NAMING_KEY in old.files[path]()
     ]
+    changed += _with_other_companions([path for path in both if path not in changed], old, new)
     gone = {old.file(path).name: path for path in old.files if path not in new.files}
     come = {path: new.file(path).name for path in new.files if path not in old.files}
     found: list[tuple[str | None, str | None]] = [(path, path) for path in changed]
+    # A moved file has the same workflow in it.
     found += [(gone.pop(name, None), path) for path, name in come.items()]
     found += [(path, None) for path in gone.values()]
     return sorted(found, key=lambda pair: pair[1] or pair[0] or "")
+
+
+def _with_other_companions(paths: list[str], old: Version, new: Version) -> list[str]:
+    """The files among unchanged ones that refer to others, if an agent, a definition or an import has changed."""
+    referring = [path for path in paths if any(key in new.files[path]() for key in (b"phase", IMPORTING_KEY))]
+    return referring if referring and old.companions != new.companions else []

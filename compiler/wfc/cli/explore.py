@@ -107,10 +107,12 @@ def command(
     files = file.project.with_called(file)
     if print_errors(files) or file.name is None or file.workflow is None:
         return 1
+    # A call without a workflow could return anything.
     if missing := missing_calls(files):
         names = ", ".join(f"`{name}`" for name in missing)
         click.echo(f"{workflow} calls {names}: no such workflow, so its results are unknown", err=True)
         return 1
+    # Files of an earlier exploration would be mistaken for results of this one.
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
     from wfc.author.explore import Budget, NoInputsError, explore
@@ -121,6 +123,7 @@ def command(
     modules = compile_in_memory(files)
     given = given_inputs(modules[file.name].workflow, pairs, None, {})
     workflows = [module.workflow for module in modules.values()]
+    # Scripts of people first: they reach deep into a workflow more quickly than generated values.
     seeds = [*_answers(answer_files, workflows), *_tests(Path(file.source.path))]
     try:
         with progress("exploring", not no_progress) as show:
@@ -192,6 +195,7 @@ def _write(report: Report, folder: Path, source: Path) -> None:
     from wfc.author.answers import write_tests
 
     cases = [(problem, problem.case) for problem in report.problems if problem.case is not None]
+    # The other problems are reproduced by running to the end.
     # A test of a run that never ends would never end either.
     tests = [
         (f"{problem.step}: {problem.message}", case.inputs, case.by_key())
@@ -233,6 +237,7 @@ def _problem(problem: Problem, style: Style, with_answers: bool) -> Iterator[str
 
 
 def _coverage(report: Report) -> Iterator[str]:
+    # Branches that no run can take don't count as missed.
     unreachable = sum(problem.kind == "unreachable" for problem in report.problems)
     possible = report.branches - unreachable
     for one in report.unreached:

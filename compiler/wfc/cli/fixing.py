@@ -29,6 +29,7 @@ def show_fixes(
     changed, fixed = fix_files(selection, texts, unsafe=unsafe)
     for file in changed:
         sys.stdout.writelines(file.diff())
+    # A second pass, only to tell how much more could be fixed.
     more = 0 if unsafe or quiet else fix_files(selection, texts, unsafe=True)[1].settled - fixed.settled
     _report("would fix", fixed, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else "")
     return 1 if changed else 0
@@ -110,6 +111,7 @@ def _checked(selection: Selection, texts: Mapping[Path, str]) -> dict[Path, Chec
     found: dict[Source, list[Diagnostic]] = {}
     for diagnostic in check_project(project):
         found.setdefault(diagnostic.span.source, []).append(diagnostic)
+    # Findings by source: a rule may report about another file.
     return {path: Checked(file, found.get(file.source, [])) for path, file in files.items()}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +24,11 @@ from wfc.library.lock import LOCK, Lock, added_from, changes, edited
 from wfc.library.pack import Item
 from wfc.render.style import Style, counted, printable, style_for
 from wfc.suggest import did_you_mean
-from wfc.workspace.files import writing
+from wfc.workspace.files import select, writing
+from wfc.workspace.loading import load_project
 
+_STAGE = ".wfc-adding-"
+"""The name of the folder in which files wait until all of them are written."""
 _FIRST = 76
 """The number of characters of a description in a list."""
 
@@ -166,8 +171,9 @@ def add(what: str, names: tuple[str, ...], revision: str, show: bool, overwrite:
     origin = what if is_origin(what) else SHIPPED
     config = load_config(Path("."))
     with _telling(), opened_pack(origin, revision) as pack:
-        chosen = names or ((what,) if origin == SHIPPED else tuple(pack.files))
-        adding = _Adding(config, pack, [_item(pack, name) for name in chosen])
+        # A single argument is the name of a workflow of the library, unless it looks like a place.
+        chosen = (what, *names) if origin == SHIPPED else names or tuple(pack.files)
+        adding = _Adding(config, pack, [_item(pack, name) for name in dict.fromkeys(chosen)])
         adding.check(overwrite)
         adding.say(style_for(sys.stdout))
         if not show:
@@ -187,11 +193,12 @@ class _Adding:
 
     def place(self, path: str) -> Path:
         """Where a file goes in this project."""
+        # A project may keep its workflows in another folder.
         inside = path.removeprefix("workflows/")
         return self.config.root / path if inside == path else self.config.workflows_dir / inside
 
     def check(self, overwrite: bool) -> None:
-        declared = self.pack.manifest.tools
+        declared, texts = self.pack.manifest.tools, dict[Path, str]()
         for item in self.items:
             tools = self.needs[item.name]["tools"] if declared is not None else []
             undeclared = [tool for tool in tools if tool not in (declared or ())]
@@ -200,13 +207,31 @@ class _Adding:
                     f"`{item.name}` calls the tool `{undeclared[0]}`, which wfc-pack.toml does not declare"
                 )
             places = {path: self.place(path) for path in item.files}
+            # A pack comes from elsewhere, and its paths must not lead out of the project.
             outside = [path for path, place in places.items() if not self._is_inside(place)]
             if outside:
                 raise PackError(f"`{outside[0]}` would be written outside this project")
+            for path, place in places.items():
+                if texts.setdefault(place, item.files[path]) != item.files[path]:
+                    raise PackError(f"the pack has two files for `{path}`")
+            # Files that the project has not changed since they were added may be replaced.
             conflicts = [] if overwrite else self.lock.conflicts(item, places)
             if conflicts:
                 several = ", ".join(f"`{path}`" for path in conflicts)
                 raise PackError(f"this project has its own {several}; --overwrite replaces what is there")
+        self._check_names({*map(os.path.realpath, texts)})
+
+    def _check_names(self, places: set[str]) -> None:
+        """A name must be unique in a project, so no other file may have that of a workflow which is added."""
+        if not self.config.workflows_dir.is_dir():
+            return
+        added = {name for item in self.items for name in (item.name, *item.called)}
+        _, files = load_project(select((str(self.config.workflows_dir),)), with_templates=False)
+        for path, file in files.items():
+            if file.name in added and os.path.realpath(path) not in places:
+                raise PackError(
+                    f"this project has a workflow called `{file.name}` in `{path}`; rename one of them"
+                )
 
     def _is_inside(self, place: Path) -> bool:
         return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.config.root))
@@ -220,23 +245,52 @@ class _Adding:
             say(f"{style.paint(item.name, 'bold')} from {printable(source)}, digest {item.digest[:12]}")
             _say_needs(self.needs[item.name], style)
             for path in item.files:
-                say(f"  {self.place(path).relative_to(self.config.root).as_posix()}")
+                say(f"  {printable(self.place(path).relative_to(self.config.root).as_posix())}")
         for kind, patterns in about.grants.items():
             if patterns:
                 shown = printable(", ".join(patterns))
                 say(f"the pack suggests --allow-{kind} for {shown}; adding it grants nothing")
 
     def copy(self) -> None:
+        """Write all files into a folder of their own first, and then move each to its place, the lock last.
+
+        A full disk changes nothing. After a kill each file is whole, the old or the new one, and adding again
+        completes it.
+        """
+        texts: dict[Path, str] = {}
         for item in self.items:
-            for path, text in item.files.items():
-                place = self.place(path)
-                with writing(path):
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(text.encode("utf-8"))
             self.lock.entries[item.name] = added_from(self.pack, item)
-        with writing(LOCK):
-            (self.config.root / LOCK).write_text(self.lock.text(), encoding="utf-8")
+            # A workflow comes after everything that it needs.
+            texts |= {self.place(path): item.files[path] for path in reversed(item.files)}
+        # Last: a lock without files would claim what is not there.
+        texts[self.config.root / LOCK] = self.lock.text()
+        root = self.config.root
+        for left in root.glob(f"{_STAGE}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with writing(root), tempfile.TemporaryDirectory(prefix=_STAGE, dir=root) as stage:
+            staged = {place: Path(stage, str(number)) for number, place in enumerate(texts)}
+            for place, text in texts.items():
+                staged[place].write_bytes(text.encode("utf-8"))
+            _move_all(staged)
         say(f"\nadded {counted(len(self.items), 'workflow')}; next: `wfc compile`, then `wfc test`")
+
+
+def _move_all(staged: dict[Path, Path]) -> None:
+    """Move each file to its place. If one can't be moved, the earlier ones are taken back."""
+    before: dict[Path, bytes | None] = {}
+    try:
+        for place, file in staged.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = place.read_bytes() if place.exists() else None
+            os.replace(file, place)
+            before[place] = content
+    except OSError:
+        for place, old in before.items():
+            if old is None:
+                place.unlink()
+            else:
+                place.write_bytes(old)
+        raise
 
 
 # -- diff --------------------------------------------------------------------
@@ -268,6 +322,7 @@ def diff(names: tuple[str, ...], as_json: bool) -> int:
 
 def _difference(config: Config, lock: Lock, name: str) -> dict[str, Any]:
     entry = lock.entries[name]
+    # From where it came, in its present version.
     with opened_pack(entry.origin) as pack:
         adding = _Adding(config, pack, [])
         places = {path: adding.place(path) for path in entry.files}

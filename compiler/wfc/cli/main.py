@@ -68,6 +68,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
+        # Importing all commands would take longer than most of them run.
         command: click.Command = import_module(f"wfc.cli.{name}").command
         command.short_help = _COMMANDS[name]
         return command
@@ -77,6 +78,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         from wfc.suggest import did_you_mean
 
+        # Click's own message has no suggestion.
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
             ctx.fail(f"no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -114,8 +116,10 @@ def cli() -> None:
 def main() -> None:
     """Run a command, and turn every error into an exit code."""
     sys.stdin = sys.stdin or _nowhere("r")
+    # A service manager may start a process with closed streams.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
+        # A path that is no valid text must not end the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
     status: object = None
     try:
@@ -133,6 +137,7 @@ def main() -> None:
         status = EXIT_USAGE
     except (BrokenPipeError, _UnreadError):
         _give_up_output()
+        # The reader has what it wanted; the command's own status counts.
         status = status if isinstance(status, int) else EXIT_CLEAN
     except KeyboardInterrupt:
         status = INTERRUPTED
@@ -140,6 +145,7 @@ def main() -> None:
         click.echo("wfc: internal error: too deeply nested; please report the workflow", err=True)
         status = EXIT_FAILURE
     except Exception as error:
+        # A full disk is not a bug, and needs no report.
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             _give_up_output()
             click.echo(f"wfc: can't write: {error.strerror}", err=True)

@@ -64,6 +64,7 @@ def command(workflow: str, as_json: bool, agent: str | None, stdin_filename: Pat
             plan["agent"] = agent_plan(modules[file.name], modules.get, agents_of(agent, config))
         except RequestError as error:
             raise click.UsageError(str(error)) from None
+    # A plan is made from the machine, which has the conditions in another notation.
     if file.parsed and file.parsed.graph:
         _use_written_conditions(plan, file.parsed.graph)
     if as_json:
@@ -96,6 +97,7 @@ def render_plan(plan: Plan, style: Style) -> str:
 def _rows(rows: Iterator[tuple[str, str]], style: Style) -> Iterator[str]:
     before = ""
     for label, text in rows:
+        # A label is printed once for the rows below it.
         shown = "" if label == before else label
         before = label
         yield f"{style.paint(f'{shown:<10}', 'cyan')}{text}".rstrip()

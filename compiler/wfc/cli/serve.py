@@ -149,6 +149,7 @@ def command(
     redirection, a variable or other shell syntax matches no pattern, and the agent is asked to run it. Without a
     pattern, /bin/sh runs the command. Processes that a command starts end with its step.
     """
+    # Otherwise a user would believe that the server listens on a port.
     given = [name for name, value in (("port", port), ("host", host), ("allow-host", allow_host)) if value]
     if given and not http:
         raise click.UsageError(f"--{given[0]} requires --http")
@@ -159,8 +160,10 @@ def command(
     allowed = _allowed(
         config, allow_exec, allow_read, allow_write, allow_http, allow_block, exec_root, exec_env
     )
+    # On Temporal the agent executes every step, so a grant would have no effect.
     if allowed is not None and chosen.name == "temporal":
         raise refuse_on_temporal()
+    # What is there now is trusted; everything that changes later has to be proved.
     trust = modules_at_start(config, [chosen.generated])
     options = Options(
         state=chosen.state,
@@ -178,6 +181,7 @@ def command(
         root=config.root,
         known_tools=config.tools,
         journal_requires_agent=config.journal_requires_agent,
+        # Only a front needs the list; collecting it takes time at the start.
         sources=_sources(config, chosen.generated) if behind_front else None,
     )
     try:
@@ -204,6 +208,7 @@ def _serve(options: Options, address: Address | None, root: Path) -> None:
     from wfc_runtime.server.stdio import serve_stdio
 
     collect_in_portions()
+    # An agent's pipe is no terminal, so this is a person who expected something else.
     if sys.stdin.isatty():
         click.echo(_TO_A_PERSON, err=True)
     serve_stdio(options)
@@ -220,7 +225,7 @@ def _templates(config: Config, trust: Trust, library: bool) -> Callable[[Path], 
 
         shipped = None
         if library:
-            from wfc.library.pack import shipped_folder
+            from wfc.workspace.shipped import shipped_folder
 
             shipped = shipped_folder()
         return TemplateRegistry(config, generated, folders, trust, users, shipped)
@@ -231,12 +236,14 @@ def _templates(config: Config, trust: Trust, library: bool) -> Callable[[Path], 
 def _sources(config: Config, generated: Path) -> tuple[Path, ...]:
     """What the list of workflows depends on."""
     users = _users(config)
+    # Whatever changes the lists that the front has cached.
     return (generated, config.root / "pyproject.toml", *named_templates(), *([users] if users else []))
 
 
 def _users(config: Config) -> Path | None:
     """The user's own folder, unless it is the project's."""
     folder = users_folder()
+    # The project's own folder is searched already, with another precedence.
     return folder if folder and real(folder) not in map(real, config.workflow_dirs) else None
 
 
@@ -256,12 +263,14 @@ def _allowed(
     more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
     hosts = (*settings.http, *http)
     block_types = (*settings.blocks, *blocks)
+    # An option without effect is more likely a mistake than an intention.
     if env and not (commands or hosts or block_types):
         raise click.UsageError("--exec-env requires --allow-exec, --allow-http or --allow-block")
     if not (commands or settings.read or settings.write or read or write or hosts or block_types):
         if roots:
             raise click.UsageError("--exec-root requires --allow-exec, --allow-read or --allow-write")
         return None
+    # With any command allowed, further patterns mean nothing.
     if ANY not in commands:
         _check_patterns("[tool.wfc.exec] allow", settings.allow)
         _check_patterns("--allow-exec", patterns)
@@ -271,6 +280,7 @@ def _allowed(
         ("--allow-read", read),
         ("--allow-write", write),
     ):
+        # Checked when the server starts: a pattern that matches nothing would only be noticed in a run.
         check_patterns(option, given, config.root, more_roots)
     check_hosts("[tool.wfc.exec] http", settings.http)
     check_block_types("[tool.wfc.exec] blocks", settings.blocks)
@@ -307,7 +317,7 @@ def _chosen(toolsets: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in toolsets.split(",") if name.strip()))
     for name in names:
         if name not in TOOLSETS:
-            raise click.UsageError(f"there is no toolset `{name}`; there is {', '.join(TOOLSETS)}")
+            raise click.UsageError(f"there is no toolset `{name}`; available: {', '.join(TOOLSETS)}")
     if not names:
         raise click.UsageError("--toolsets needs at least one of " + ", ".join(TOOLSETS))
     return names

@@ -49,6 +49,7 @@ def find_test_files(paths: tuple[str, ...]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         for file in _named(path):
+            # By resolved path, so that a file that is named twice runs once.
             found.setdefault(real(file), file)
     return list(found.values())
 
@@ -58,6 +59,7 @@ def _named(path: Path) -> list[Path]:
         return _in_folder(path)
     if not path.exists():
         raise click.UsageError(f"there is no file or folder `{path}`")
+    # A workflow may be named instead of its test file.
     if path.name.endswith(TEST_ENDINGS):
         return [path]
     there = tests_of(path)
@@ -78,6 +80,7 @@ def _in_folder(folder: Path) -> list[Path]:
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=refuse_unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        # Hidden files are not tests, as hidden folders are not searched.
         found += [Path(place, name) for name in names if name.endswith(TEST_ENDINGS) and name[0] != "."]
     return sorted(found)
 
@@ -142,12 +145,14 @@ class _Rehearsal(Worker):
             # A server without a grant does the same, and asks nobody.
             return {"skipped": "a test executes nothing"}
         self.asked.append(asked)
+        # A loop in the workflow must not keep a test from ending.
         if len(self.asked) > _MOST_ACTIONS:
             raise self._failed(f"the run asks for more than {_MOST_ACTIONS:,} results")
         try:
             found = self.answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
         except NoAnswerError as error:
             raise _EndedError(Mismatch(error.span or self._case.span, str(error), has_values=False)) from None
+        # Checked here, because the machine would count it as an attempt and go on.
         wrong = misfit(found.value, asked.schema)
         if wrong:
             raise _EndedError(
@@ -191,9 +196,11 @@ def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
     files = file.project.with_called(source_file)
     findings = [one for each in files for one in check_file(each)]
     if has_errors(findings):
+        # Without a correct workflow no case means anything.
         report.problems += findings
         return report
     registry = SourceRegistry(source_file.config)
+    # The tested files are compiled from their sources, not taken from the folder of modules.
     registry.prefer(files)
     module = registry.find(report.workflow)
     cases = [case for case in file.tests.cases if wanted(report.workflow, case.name)]
@@ -209,6 +216,7 @@ def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
 def _is_broken(case: Case, problems: list[Diagnostic]) -> bool:
     whole = case.whole
     inside = [one for one in problems if one.span.source is whole.source]
+    # A mistake in one case does not keep the others from running.
     return any(whole.start <= one.span.start and one.span.end <= whole.end for one in inside)
 
 
@@ -217,6 +225,7 @@ def _stage(registry: SourceRegistry, file: SourceFile) -> Iterator[tuple[SqliteS
     clock, count = _Clock(), iter(range(1, 10**9))
     limits = Limits.of(file.config.run_limits)
     with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:
+        # Nothing has to survive a power failure, and fsync takes most of the time of a run.
         store = Store(Path(folder) / "state.db", durable=False)
         # Fixed ids, so that uuid() and the ids of children, which are derived from them, are the same in each run.
         service = SqliteService(store, registry, limits, clock, lambda: f"test-{next(count)}")

@@ -99,6 +99,7 @@ def _serve(
             context.start_working()
         page, feed = page_app(context, keys, root, read_only=read_only)
         actual = listener.getsockname()[1]
+        # Browsers keep the fragment to themselves: the key is in no request line, log or Referer header.
         link = f"http://{address.shown(actual)}/#key={keys.new_link()}"
         server = HttpServer(
             Shield(page, bounds_of(actual, address.names, read_only)),

@@ -40,14 +40,17 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             selection = select(paths)
             now = _stamps(selection)
             changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
+            # After an error, the same files are looked at again, since the cause may be elsewhere.
             if changed or trouble:
                 report = _report(selection, changed, first=not known, tests=not no_tests)
                 click.echo(f"{_CLEAR if sys.stdout.isatty() else ''}{report}")
+                # Otherwise every version of every file would stay in memory.
                 clear_file_caches()
             known, trouble = now, ""
         except (click.ClickException, ConfigError) as error:
             if not known and isinstance(error, click.UsageError):
                 raise  # An error at the start is wrong usage; later it may be a file that is being edited.
+            # The same error is printed once.
             if trouble != str(error):
                 trouble = str(error)
                 click.echo(f"wfc: {trouble}; waiting for a change", err=True)
@@ -59,6 +62,7 @@ def _stamps(selection: Selection) -> Stamps:
     folders = {*selection.folders, *(path.parent for path in (*selection.files, *selection.tests))}
     tests = (path for folder in folders for ending in TEST_ENDINGS for path in folder.rglob(f"*{ending}"))
     found: Stamps = {}
+    # Settings decide what is checked, so a change of them counts as well.
     for path in (*selection.files, *tests, selection.config.root / "pyproject.toml"):
         try:
             status = path.stat()
@@ -69,7 +73,7 @@ def _stamps(selection: Selection) -> Stamps:
 
 
 def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> str:
-    """The report for a change; None while a file can't be read."""
+    """The text to show after a change: the findings, the tests and what is watched."""
     from wfc.cli.compile import Task, compile_selection
 
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
@@ -83,6 +87,7 @@ def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bo
 def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) -> list[Path]:
     """The test files beside the workflows that changed, and those that changed themselves."""
     settings = selection.config.root / "pyproject.toml"
+    # A change of the settings may affect every test.
     sources = [*selection.files, *selection.tests] if everything or settings in changed else changed
     found: dict[Path, None] = {}
     for path in sources:

@@ -11,7 +11,17 @@ from wfc.dialects.reactive import ReactiveDialect
 from wfc.dialects.steps import StepsDialect
 from wfc.yaml import Document, Mapping, Node, Source, YamlLimits, parse_document
 
-__all__ = ["DIALECTS", "Dialect", "Surroundings", "dialect_of", "is_workflow", "read_document", "use_plugins"]
+__all__ = [
+    "DIALECTS",
+    "Dialect",
+    "Surroundings",
+    "dialect_of",
+    "is_library",
+    "is_workflow",
+    "limit_plugins",
+    "read_document",
+    "use_plugins",
+]
 
 _OWN_TYPES = "wfc.dialects.blocks.own_types"
 DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect(), PhasesDialect(), ReactiveDialect())
@@ -31,12 +41,31 @@ def dialect_of(root: Node | None) -> Dialect:
     return _matching(root) or DIALECTS[0]
 
 
+_only: tuple[str, ...] | None = None
+
+
+def limit_plugins(names: tuple[str, ...] | None) -> None:
+    """From now on, use only these of the block types that a project's settings name; None: all of them.
+
+    SECURITY. Using one imports code. With `--agent` a project's settings may come from a stranger.
+    """
+    global _only
+    _only = names
+
+
 def use_plugins(names: tuple[str, ...]) -> None:
     """Make the block types of installed distributions known that a project uses, and no others."""
+    if _only is not None:
+        names = tuple(name for name in names if name in _only)
     if names or _OWN_TYPES in sys.modules:
         from wfc.dialects.blocks.own_types import use_own_types
 
         use_own_types(names)
+
+
+def is_library(root: Mapping) -> bool:
+    """Whether a file has only parts that other files import."""
+    return any(dialect.is_library(root) for dialect in DIALECTS)
 
 
 def is_workflow(root: Node | None) -> bool:

@@ -3,15 +3,17 @@ part."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as ReadOnly
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from wfc.caching import pattern
 from wfc.config import Config
 from wfc.findings import Edit, Fix, Note, Severity
-from wfc.language.dialect import NotRewrittenError, Parsed, Report
+from wfc.language.dialect import NotRewrittenError, Parsed, Report, Shadowing
 from wfc.language.shape import Shape
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
@@ -29,7 +31,8 @@ class Surroundings:
     """The path of the file, relative to the project and with `/`."""
     config: Config
     files: ReadOnly[str, str]
-    """The texts of other files by path, relative to the project: agents, and the definitions of missions."""
+    """The texts of other files by path, relative to the project: agents, the definitions of missions, and
+    imported files."""
 
     @property
     def folder(self) -> str:
@@ -54,6 +57,10 @@ class Dialect(ABC):
     def parse_among(self, root: Mapping, around: Surroundings) -> Parsed:
         """The file as core AST, in a language whose files refer to other files."""
         raise NotImplementedError(self.name)
+
+    def is_library(self, root: Mapping) -> bool:
+        """Whether a file has only parts that other files import. It is no workflow, and has no module."""
+        return False
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:
@@ -98,6 +105,7 @@ class Reports:
 
     def __init__(self) -> None:
         self.all: list[Report] = []
+        self.shadowing: list[Shadowing] = []
 
     def add(
         self,
@@ -145,7 +153,9 @@ class Translated(Scalar):
         place = self._origin_of(start, end)
         if place is None:
             return self.text[start:end]
-        return self.origin.excerpt(*_whole_holes(self.origin.text, *place))
+        # The whole text keeps the braces around it; an expression in it is quoted without them.
+        is_whole = end - start == len(self.text)
+        return self.origin.excerpt(*(place if is_whole else _whole_holes(self.origin.text, *place)))
 
     def _origin_of(self, start: int, end: int) -> tuple[int, int] | None:
         """The part of the original's text that characters start to end were made from."""
@@ -166,14 +176,25 @@ def _place(piece: Piece, start: int, end: int) -> tuple[int, int]:
     return piece.start + max(start, 0), piece.start + min(max(end, 0), len(piece.text))
 
 
+_HOLE = pattern(r"\$\{([^}]*)\}|\{\{-?(.*?)-?\}\}", re.DOTALL)
+_END_OF_KEY = pattern(r"""['"]?\s*\]""")
+
+
 def _whole_holes(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range, extended so that it does not cut a `${ }` apart. A range inside one `${ }` stays as it is."""
+    """The range, extended so that it cuts no `${ }`, `{{ }}` or `[ ]` apart. Of one hole it is only the inside."""
     inside = text[start:end]
-    if "}" in inside and "${" not in inside[: inside.index("}")]:
-        start = max(text.rfind("${", 0, start), 0)
-    if "${" in inside and "}" not in inside[inside.rindex("${") :]:
-        end = text.find("}", end) + 1 or end
-    return start, end
+    # The place of a key in brackets is the key alone.
+    if inside.count("[") > inside.count("]") and (closing := _END_OF_KEY.match(text, end)):
+        end = closing.end()
+    found = list(_HOLE.finditer(text))
+    for hole in found:
+        if hole.start() <= start and end <= hole.end():
+            first, last = hole.span(hole.lastindex or 0)
+            return max(start, first), min(end, last)
+    holes = [hole.span() for hole in found]
+    begins = [first for first, last in holes if first < start < last]
+    ends = [last for first, last in holes if first < end < last]
+    return min([start, *begins]), max([end, *ends])
 
 
 # Scalars whose expressions are JavaScript.

@@ -35,6 +35,7 @@ class ChartWriter:
         self.fields = fields
         self.runtime = {"Machine", "State"}
         self.contract: set[str] = set()
+        # Edges are written relative to the class body that contains both ends.
         self._paths = dict(_paths(chart.root, ()))
 
     def write(self) -> str:
@@ -80,6 +81,7 @@ class ChartWriter:
         if self.chart.deferred:
             self.runtime.add("faultless")
             done = _DONE_OR_FAILED
+        # These edges lead into the chart, and so can't be inside it.
         before = [(self.chart.handler, HANDLE), (self.chart.starts_over, START_OVER)]
         lines = [
             "    " + print_value(Call("running.to", (Ref(f"running.{state}"),), {"event": event}), 1, 0)
@@ -95,6 +97,7 @@ class ChartWriter:
         lines = [print_class(region.id, (Ref("State.Compound"),), title, indent)]
         for state in region.states:
             if state.regions:
+                # An empty line before a nested class, but not at the start of a body.
                 gap = [""] if len(lines) > 1 and lines[-1] else []
                 lines += [*gap, *self._parallel(state, indent + 1)]
             else:
@@ -118,9 +121,11 @@ class ChartWriter:
             edge
             for inner in region.regions()
             for edge in inner.edges
+            # An edge out of a branch is written in the body around the parallel state.
             if _common(self._paths[edge.source], self._paths[edge.target]) == level
         ]
 
+    # The final state is in the body of its region, so its path without the last name is that of the body.
     def _level(self, region: Region) -> tuple[str, ...]:
         return self._paths[region.end][:-1]
 
@@ -162,6 +167,7 @@ class ChartWriter:
     def _effect(self, effect: Effect) -> Call:
         self.runtime.add(effect.name)
         arguments = {key: value for key, value in effect.arguments.items() if value is not None}
+        # Result types are imported from the contract.
         self.contract |= {value.name for value in arguments.values() if isinstance(value, Ref)}
         arguments = {key: self._plain(value) for key, value in arguments.items()}
         if effect.reads:
@@ -191,6 +197,7 @@ def _state(state: State, region: Region, indent: int) -> list[str]:
     keywords = {"initial": True} if state.id == region.initial else {}
     text = print_assignment(state.id, Call("State", (state.title,), keywords), indent)
     line = f"{text}  # {comment}"
+    # A comment that would make the line too long goes above it.
     return [line] if width(line) <= WIDTH and "\n" not in text else [f"{pad}# {comment}", text]
 
 
@@ -209,7 +216,7 @@ def _comment(state: State) -> str:
     """The comment of a state: the type of the step, its task, workflow, tool or agent, and the field it writes."""
     effect = state.effect
     if effect is None:
-        return state.kind
+        return state.word
     arguments = effect.arguments
     parameters = arguments.get("parameters") or {}
     who = (
@@ -221,7 +228,7 @@ def _comment(state: State) -> str:
     # A set_state that also keeps all of its values lists them only.
     writes = ", ".join(arguments["updates"]) if state.kind == "set_state" else ", ".join(written_by(effect))
     return (
-        state.kind
+        state.word
         + (f" {who}" if who and state.kind != "retry" else "")
         + (f" -> {writes}" if writes else "")
     )

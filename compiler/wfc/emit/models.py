@@ -58,6 +58,7 @@ class Annotations:
         flat = f"Literal[{', '.join(values)}]"
         if len(flat) <= 40:
             return flat
+        # The same choice in several places gets one alias.
         if kind not in self._named:
             self._named[kind] = self.free(class_name(hint))
             self.choices.append(
@@ -74,15 +75,18 @@ class Annotations:
         parts = [self.of(option, hint) for option in options]
         if types.NULL in kind.options:
             parts.append("None")
+        # Null last, as people write it.
         return " | ".join(dict.fromkeys(parts))
 
     def _record(self, kind: Record, hint: str) -> str:
         if kind.name:
             self.contract.add(kind.name)
             return kind.name
+        # A TypedDict in the class syntax can only have keys that are identifiers.
         if not all(_is_plain(prop.name) for prop in kind.properties):
             self.imports.add("Any")
             return "dict[str, Any]"
+        # Equal records share one definition, under the name of the first use.
         if kind not in self._named:
             name = self.free(class_name(hint))
             self._named[kind] = name
@@ -155,10 +159,13 @@ class InputModels:
 
     def _field(self, model: str, name: str, key: str, decl: InputDecl, required: bool) -> str:
         kind = self._kind(model, key, decl)
+        # Null is the value of an optional input without a default, and a default may be null.
         if not required and ("default" not in decl.values or decl.values["default"].data is None):
             kind = f"{kind} | None"
         extras = self._extras(decl, alias=key if name != key else None)
         default = _NOTHING if required else _default(kind, decl)
+        # An author may write `default: "5"` for a number; pydantic would refuse it, and the language only
+        # warns.
         if not required and not _fits(decl):
             self.runtime.add("unchecked")
             default = Call("unchecked", (default,))
@@ -170,6 +177,7 @@ class InputModels:
         )
 
     def _annotated(self, name: str, kind: str, extras: list[Call], default: Any) -> str:
+        # A negative position: only the width of the text on one line is wanted.
         after = 0 if default is _NOTHING else 3 + width(print_value(default, 0, -9999).split("\n", 1)[0])
         flat = "Annotated[" + ", ".join([kind, *(print_value(extra, 0, -9999) for extra in extras)]) + "]"
         if 4 + len(name) + 2 + width(flat) + after <= 88:
@@ -183,6 +191,8 @@ class InputModels:
         for rule, argument in rules.items():
             value = decl.rule_value(rule)
             if value is not None:
+                # `min: 1.5` for an integer means 2; pydantic would compare with 1.5, and show that to the
+                # user.
                 keywords[argument] = _ROUNDED[rule](value) if decl.kind == "integer" else value
         if decl.description:
             keywords["description"] = " ".join(decl.description.text.split())
@@ -190,6 +200,7 @@ class InputModels:
         if decl.setting("convert") and decl.kind in _PLAIN:
             calls.append(Call("lenient", (decl.kind,)))
         enum = decl.rule_value("enum")
+        # Text choices are a `Literal`, which reviewers and type checkers can read.
         if isinstance(enum, list) and not _is_literal(decl, enum):
             calls.append(Call("one_of", tuple(enum)))
         if decl.kind == "object" and decl.rule_value("required_keys"):
@@ -210,6 +221,7 @@ class InputModels:
         properties = decl.rule("properties")
         if decl.kind == "object" and properties:
             inner = self.annotations.free(f"{model}{class_name(key)}")
+            # Written before the model that uses it, since a module defines what it uses first.
             self.write(inner, properties, "WorkflowObject", decl.rule_value("required_keys") or ())
             return inner
         kind = _PLAIN.get(decl.kind, "Any")
@@ -224,6 +236,7 @@ class InputModels:
 def _default(kind: str, decl: InputDecl) -> Any:
     value = decl.values["default"].data if "default" in decl.values else None
     if isinstance(value, dict) and decl.kind == "object" and decl.rule("properties"):
+        # A default of plain data would not be an object of the model.
         return Call(f"{kind}.model_validate", (value,))
     return value
 
@@ -243,6 +256,7 @@ def _fits(decl: InputDecl) -> bool:
     value = decl.values["default"].data if "default" in decl.values else None
     if value is None or decl.kind not in _KINDS:
         return True
+    # A boolean is an int for Python.
     return isinstance(value, _KINDS[decl.kind]) and isinstance(value, bool) == (decl.kind == "boolean")
 
 

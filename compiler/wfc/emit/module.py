@@ -25,6 +25,7 @@ _HEADER = """\
 
 def shown_path(path: str) -> str:
     """A path as a header names it, on one line."""
+    # A path with a line break could otherwise write lines of its own into the header.
     return "".join(char if char.isprintable() else "?" for char in path)
 
 
@@ -49,6 +50,7 @@ _TYPING = ("Annotated", "Any", "Literal")
 def emit_body(module: Module) -> str:
     """The module's text below its header."""
     runtime: set[str] = {"Workflow"}
+    # All class names are taken first, so that no record gets one of them.
     annotations = Annotations(set(CLASS_NAMES) | {chart.name for chart in module.charts})
     sections = [_chart(chart, chart is module.main, annotations, runtime) for chart in module.charts]
     body = [*annotations.records, *(text for section in sections for text in section), _registration(module)]
@@ -81,6 +83,7 @@ def _laid_out(body: str) -> str:
 def _chart(chart: Chart, main: bool, annotations: Annotations, runtime: set[str]) -> list[str]:
     prefix = "" if main else chart.name
     inputs, fields = f"{prefix}Inputs", f"{prefix}Fields"
+    # Both names are reserved before records are named, which happens while the models are written.
     annotations.taken |= {inputs, fields}
     models = InputModels(annotations, runtime)
     models.write(inputs, chart.inputs)
@@ -105,6 +108,7 @@ def _field(info: FieldInfo, annotations: Annotations, runtime: set[str]) -> str:
     annotation = annotations.of(kind, info.name)
     name = field_name(info.name)
     default: Any = info.default
+    # In some languages a wrong initial value is only a warning.
     if not types.fits(default, kind):
         runtime.add("unchecked")
         default = Call("unchecked", (default,))
@@ -144,6 +148,7 @@ def _imports(annotations: Annotations, runtime: set[str]) -> list[str]:
 
 
 def _import_order(name: str) -> tuple[bool, str]:
+    # Classes before functions, as isort orders them.
     return (name[0].islower(), name)
 
 

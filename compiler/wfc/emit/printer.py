@@ -73,6 +73,7 @@ def print_assignment(target: str, value: Any, indent: int) -> str:
     text = print_value(value, indent, width(target) + 3)
     pad = INDENT * indent
     line = f"{pad}{target} = {text}"
+    # An annotation that ends with a bracket has been split already.
     if width(line.split("\n", 1)[0]) <= WIDTH or target.endswith("]"):
         return line
     if isinstance(value, Call):
@@ -81,6 +82,7 @@ def print_assignment(target: str, value: Any, indent: int) -> str:
     elif "\n" in text:
         return line
     wrapped = f"{pad}{target} = (\n{pad}{INDENT}{text}\n{pad})"
+    # Each test that black makes is made here as well, in the same order.
     # Black adds parentheses around a call only if every line fits then.
     helps = not isinstance(value, Call) or all(width(part) <= WIDTH for part in wrapped.split("\n"))
     return wrapped if helps else line
@@ -108,6 +110,7 @@ def _flat(value: Any, room: int) -> str | None:
             parts += [(f"{key}=", item) for key, item in value.keywords.items()]
             return _joined(f"{value.name}(", parts, ")", room)
         case Tuple():
+            # A tuple with one item needs its comma.
             only = len(value.items) == 1
             return _joined("(", [("", item) for item in value.items], ",)" if only else ")", room)
         case list():
@@ -115,6 +118,7 @@ def _flat(value: Any, room: int) -> str | None:
         case dict():
             return _joined("{", [(f"{_atom(key)}: ", item) for key, item in value.items()], "}", room)
         # Checked before it is quoted: texts may be very long, and this is called at every level of nesting.
+        # Two quotes are the least that is added.
         case str() if len(value) + 2 > room:
             return None
     text = _atom(value)
@@ -142,6 +146,7 @@ def _atom(value: Any) -> str:
         case str():
             return quoted(value)
         case float():
+            # Black writes exponents without the plus sign.
             return repr(value).replace("e+", "e") if isfinite(value) else f'float("{value}")'
     return repr(value)
 
@@ -153,6 +158,7 @@ def quoted(text: str) -> str:
         return f'"{body}"'
     double = body.replace('"', '\\"')
     single = body.replace("'", "\\'")
+    # Equal counts prefer double quotes, as black does.
     return f"'{single}'" if single.count("\\") < double.count("\\") else f'"{double}"'
 
 
@@ -173,6 +179,7 @@ def _escaped(found: re.Match[str]) -> str:
 def _long_text(text: str, indent: int) -> str:
     """Text of several lines as one literal per line, in parentheses. A single line is not split, however long."""
     lines = text.splitlines(keepends=True)
+    # Only newlines may separate literals, so other line ends stay inside one.
     if len(lines) < 2 or "\r" in text:
         return quoted(text)
     literals = [quoted(line) for line in _at_newlines(text)]

@@ -48,13 +48,19 @@ class Script:
         self._before, tree = "(", self._parse("(", "\n)")
         self.error = _error_in(code)
         self.kind: Kind = "object" if code.lstrip().startswith("{") else "expression"
+        self.value_at: int | None = None
+        """The start of the last statement, if statements have its value because none of them returns one."""
         if self.error is not None:
             body = self._parse("(function(){", "\n})")
-            if not body.has_error and any(one.type == "return_statement" for one in descendants(body)):
+            last = None if body.has_error else _last_value(body)
+            if not body.has_error and (
+                last or any(one.type == "return_statement" for one in descendants(body))
+            ):
                 self._before, tree = "(function(){", body
                 self.kind, self.error = "body", None
             else:
                 self.kind = "error"
+            self.value_at = self.offset(last.start_byte) if last else None
         self.root: Node = tree
 
     def _parse(self, before: str, after: str) -> Node:
@@ -160,6 +166,16 @@ def descendants(node: Node) -> Iterator[Node]:
         one = todo.pop()
         yield one
         todo += reversed(one.children)
+
+
+def _last_value(body: Node) -> Node | None:
+    """The last of several statements, if it is an expression and no statement returns a value."""
+    if any(one.type == "return_statement" for one in descendants(body)):
+        return None
+    block = next((one for one in descendants(body) if one.type == "statement_block"), None)
+    statements = [one for one in block.named_children if one.type != "comment"] if block else []
+    is_value = len(statements) > 1 and statements[-1].type == "expression_statement"
+    return statements[-1] if is_value else None
 
 
 def _error_in(code: str) -> TemplateError | None:

@@ -318,20 +318,20 @@ def _declared(script: Script, node: Node) -> Iterator[str]:
         one = todo.pop()
         if one.type in ("formal_parameters",):
             for parameter in one.named_children:
-                yield from _names_in(script, parameter)
+                yield from names_in(script, parameter)
             continue
         named = _BINDING.get(one.type)
         target = one.child_by_field_name(named) if named else None
         if target is not None:
-            yield from _names_in(script, target)
+            yield from names_in(script, target)
         if one.type == "function_expression" and one is node:
             own = one.child_by_field_name("name")
-            yield from _names_in(script, own) if own is not None else ()
+            yield from names_in(script, own) if own is not None else ()
         if one is node or one.type not in _FUNCTIONS:
             todo += one.named_children
 
 
-def _names_in(script: Script, pattern: Node) -> Iterator[str]:
+def names_in(script: Script, pattern: Node) -> Iterator[str]:
     """The names of a pattern such as `{a, b: [c], ...d}`."""
     if pattern.type in _NAMES:
         yield script.text(pattern)
@@ -344,4 +344,4 @@ def _names_in(script: Script, pattern: Node) -> Iterator[str]:
             "object_assignment_pattern",
         ) and child == pattern.child_by_field_name("right"):
             continue
-        yield from _names_in(script, child)
+        yield from names_in(script, child)

@@ -2,8 +2,9 @@
 
 Where both languages mean the same, the node is Jinja's: names, paths, comparisons, `&&` and `||`, conditionals,
 literals. `x.length` is the filter `length`, `a ?? b` and `a?.b` the filter `default`, and `shquote(x)` the filter
-`shquote`. A call is a call; a function is a macro whose body is its result; operators without a counterpart are calls
-of a name that no author can write.
+`shquote`. A call is a call; a function is a macro whose body is its result, or, if it has several statements, whose
+`defaults` have all that they use; a parameter that is taken apart is a tuple of its names; operators without a
+counterpart are calls of a name that no author can write.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from jinja2 import nodes
+
+from wfc.javascript.reads import names_in
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -176,18 +179,24 @@ class Builder:
         return _call(f"{NEW}{self._script.text(kind) if kind is not None else ''}", args)
 
     def function(self, node: Node) -> nodes.Expr:
-        """A macro with the names of its parameters; its body is the expression that it returns, or all that it has."""
+        """A macro with the names of its parameters, and the expression that it returns or all that it uses."""
         parameters = node.child_by_field_name("parameter") or node.child_by_field_name("parameters")
         children = [parameters] if parameters is not None and parameters.type == "identifier" else []
         children = children or (parameters.named_children if parameters is not None else [])
-        names = [
-            nodes.Name(self._script.text(one) if one.type == "identifier" else "", "param")
-            for one in children
-        ]
+        parts = [self._parameter(one) for one in children if one.type != "comment"]
         body = node.child_by_field_name("body")
         result = self._returned(body) if body is not None else None
+        used = [self._other(body)] if body is not None and result is None else []
         # A macro is a statement to Jinja's types; here it is only ever an argument, of which analyses ask its class.
-        return cast(nodes.Expr, nodes.Macro("function", names, [], [result] if result is not None else []))
+        made = nodes.Macro(
+            "function", cast(list[nodes.Name], parts), used, [] if result is None else [result]
+        )
+        return cast(nodes.Expr, made)
+
+    def _parameter(self, node: Node) -> nodes.Expr:
+        if node.type == "identifier":
+            return nodes.Name(self._script.text(node), "param")
+        return nodes.Tuple([nodes.Name(one, "param") for one in names_in(self._script, node)], "param")
 
     def _returned(self, body: Node) -> nodes.Expr | None:
         """The value of a body that is an expression or a single `return`; None for one with more statements."""
@@ -279,12 +288,19 @@ class Builder:
         return self._at(node, _call(OTHER, self._some(node.named_children)))
 
 
+def names_of(parameter: nodes.Node) -> list[str]:
+    """The names that a parameter of a function binds."""
+    if isinstance(parameter, nodes.Tuple):
+        return [one.name for one in parameter.items if isinstance(one, nodes.Name)]
+    return [parameter.name] if isinstance(parameter, nodes.Name) else []
+
+
 def _call(name: str, args: list[nodes.Expr]) -> nodes.Call:
     return nodes.Call(nodes.Name(name, "load"), args, [], None, None)
 
 
 def string_value(text: str) -> str:
-    """The value of a literal in quotes; of one with rare escapes, its source."""
+    """The value of a quoted literal, or its source if it has unusual escapes."""
     inner = text[1:-1]
     if "\\" not in inner:
         return inner

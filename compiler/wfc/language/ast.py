@@ -42,6 +42,7 @@ class Scope(Shape):
 
     def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
         super().__init__(node, values)
+        # The name of a derived field is a key of this mapping, so its own mapping does not contain it.
         for name, derivation in (self.derived or {}).items():
             derivation.named(name, node.get("derived"))
 

@@ -104,6 +104,7 @@ class Derivation(Computed):
         return self.values.get("on_error") is not None or self.values.get("fallback") is not None
 
     def roots(self, text: Text) -> frozenset[str]:
+        # The expressions of `from` produce `input`, so only the other templates can use it.
         more = (
             {"input"}
             if self.from_ is not None and not any(text is one for one in self.from_.texts)

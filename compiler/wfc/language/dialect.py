@@ -123,6 +123,18 @@ class Report:
 
 
 @struct(frozen=True)
+class Shadowing:
+    """A bare name that means a field of the file itself, at a place where results of called workflows have bare names
+    too. Which fields these have is known only in the project."""
+
+    name: str
+    span: Span
+    step: str
+    called: tuple[str, ...]
+    """The names of the called workflows."""
+
+
+@struct(frozen=True)
 class Parsed:
     """A file as its dialect reads it: the core AST, and what only the dialect knows about the text."""
 
@@ -137,5 +149,6 @@ class Parsed:
     """The steps by name, in a language where dependencies give their order. Pictures show it."""
     outline: dict[str, dict[str, Any]] | None = None
     """The phases by name, each with its number, name and the steps of its agents. Pictures show it."""
+    shadowing: tuple[Shadowing, ...] = ()
     mentioned: frozenset[str] = frozenset()
     """Inputs that the file reads, even where the translation does not: in a condition that is always true."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, cast
 
+from wfc.caching import pattern
 from wfc.language.values import Constant, Literal, Text, Tree, Word
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
@@ -99,6 +100,7 @@ class ScalarType(FieldType[T]):
 
 
 def _is_number(node: Scalar) -> bool:
+    # A boolean is an int in Python.
     return isinstance(node.value, int | float) and not isinstance(node.value, bool)
 
 
@@ -334,6 +336,7 @@ class ListOf(FieldType[list[T]]):
         if not isinstance(node, Sequence):
             return None
         values = [self.item.read(item, reader) for item in node.items]
+        # A wrong item is left out: `mismatches` reports it, and checks see the others.
         return [value for value in values if value is not None]
 
     def mismatches(self, node: Node) -> list[Mismatch]:
@@ -386,6 +389,7 @@ class Nested(FieldType[Any]):
     """A mapping with declared fields. Checks find it as a shape of its own, so its fields are not checked here."""
 
     def __init__(self, shape: Callable[[], type[Shape]], words: str) -> None:
+        # The shape is given by a function, because a shape may contain itself or one that is defined later.
         self._shape = shape
         self.words = words
 
@@ -430,13 +434,14 @@ BRANCHES: FieldType[dict[str, list[Any]]] = MapOf(
 )
 PATTERNS: FieldType[list[Text]] = ListOf(TEXT, "a list of patterns", least=1)
 WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
-_AGENT_TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
+_TOOL = r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+"
+_AGENT_TOOL = pattern(_TOOL)
 AGENT_TOOLS: FieldType[list[Word]] = ListOf(
     ScalarType(
         "`read`, `edit`, `web`, `shell`, `shell(<pattern>)` or `mcp:<server>`",
         lambda node: isinstance(node.value, str) and _AGENT_TOOL.fullmatch(node.value) is not None,
         Word,
-        {"type": "string", "pattern": f"^({_AGENT_TOOL.pattern})$"},
+        {"type": "string", "pattern": f"^({_TOOL})$"},
     ),
     "a list of tools",
 )

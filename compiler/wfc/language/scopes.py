@@ -53,6 +53,7 @@ def _collect(block: Block, found: dict[Step, Block]) -> None:
         inner = [steps for steps in step.blocks() if steps]
         labels = dict(_labels(step)) if inner else {}
         for steps in inner:
+            # By identity: two lists may have equal content.
             label = labels.get(id(steps), "a list")
             _collect(Block(steps, f"{label} of `{step.name}`", step, block), found)
 
@@ -73,6 +74,7 @@ class Targets:
         self.blocks = blocks_of(scope)
         self._by_name: dict[str, Step] = {}
         for step in self.blocks:
+            # The first of several steps with the same name; duplicates are reported.
             self._by_name.setdefault(step.name, step)
 
     def __contains__(self, name: str) -> bool:
@@ -89,6 +91,7 @@ class Targets:
 
     def can_reach(self, step: Step, name: str) -> bool:
         """Whether a jump from this step may go to the target, which must be in its own list or in one around it."""
+        # A jump into another list would begin in the middle of a branch.
         return name in self and self.block_of(name) in self.blocks[step].around()
 
     def in_reach(self, step: Step) -> Iterator[str]:
@@ -114,6 +117,7 @@ class NamesInScope:
     place: int = 0
 
     def __contains__(self, name: str) -> bool:
+        # The key itself is not visible in its own value.
         return name in self.roots or self.siblings.get(name, self.place) < self.place
 
     def __iter__(self) -> Iterator[str]:
@@ -152,6 +156,7 @@ def template_sites(workflow: Workflow) -> list[Site]:
         for step in scope.walk():
             around = inside.get(step, ())
             given = {name for one in around for name in one.names.values()}
+            # Only the steps of the handler know the error.
             if step in scope.handling:
                 given.add("error")
             own = NamesInScope(base.roots | given) if given else base
@@ -166,12 +171,14 @@ def template_sites(workflow: Workflow) -> list[Site]:
 @cached_per_file(8)
 def loop_variables(scope: Scope) -> dict[Step, tuple[Variables, ...]]:
     """The variables of the loops around each step, the innermost last. Steps outside of such loops are missing."""
+    # Most scopes have no such loop.
     if not any(step.names_inside() for step in scope.walk()):
         return {}
     found: dict[Step, tuple[Variables, ...]] = {}
     for step, block in blocks_of(scope).items():
         owner = block.owner
         own = owner.names_inside() if owner is not None else None
+        # The owner comes before its steps, so its own variables are known.
         outer = found.get(owner, ()) if owner is not None else ()
         if outer or own is not None:
             found[step] = (*outer, *([own] if own is not None else []))
@@ -203,6 +210,7 @@ def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, Na
     bindings = step.bindings()
     special = _names_of_bindings(step, bindings, base) if bindings is not None else {}
     for text, names in step.local_names().items():
+        # Names such as `result` exist in some fields of a step only.
         special[text] = NamesInScope(base.roots | names.keys())
     return ((text, special.get(text, base)) for text in step.texts())
 

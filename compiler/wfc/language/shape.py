@@ -54,6 +54,7 @@ class Field(Generic[T]):
         self.example = example
 
     def __set_name__(self, owner: type, name: str) -> None:
+        # `if`, `else` and `with` are keywords of Python, so their fields are called `if_` and so on.
         self.name = name.rstrip("_")
         self.attribute = name
 
@@ -81,12 +82,14 @@ class Shape:
     """Inherited fields that this shape does not have."""
 
     def __init_subclass__(cls) -> None:
+        # In the order of the bases, and own fields last: that is the order in documentation and schema.
         inherited = {
             name: field
             for base in reversed(cls.__mro__[1:])
             for name, field in vars(base).get("FIELDS", {}).items()
         }
         own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
+        # A step may leave out an inherited field that makes no sense for it.
         cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
         cls.REQUIRED = tuple(name for name, field in cls.FIELDS.items() if field.required)
         cls._EMPTY = dict.fromkeys(field.attribute for field in cls.FIELDS.values())
@@ -101,12 +104,14 @@ class Shape:
 
     def put(self, name: str, value: Any) -> None:
         """Replace the value of a field."""
+        # A new mapping, since values may be shared with the shape that a dialect made this one from.
         self.values = {**self.values, name: value}
         self.__dict__[self.FIELDS[name].attribute] = value
 
     @property
     def span(self) -> Span:
         """The span that stands for the whole mapping in findings: its first key."""
+        # The whole mapping would mark dozens of lines.
         return self.node.entries[0].key.span if self.node.entries else self.node.span
 
     def key_span(self, name: str) -> Span:
@@ -146,6 +151,7 @@ class Shape:
 def _add_shapes(value: Any, found: list[Shape]) -> None:
     if isinstance(value, Shape):
         found.append(value)
+        # Nested shapes are found in the values; plain values are skipped for speed.
         value = value.values
     for item in value if isinstance(value, list) else value.values():
         if isinstance(item, _HOLDERS):
@@ -276,6 +282,7 @@ class InputDecl(Shape):
     @property
     def is_given(self) -> bool:
         """Whether a run always has a value: it is required, or has a default that is not null."""
+        # A default of null is the same as none.
         return self.is_required or ("default" in self.values and self.values["default"].data is not None)
 
     @property
@@ -285,12 +292,14 @@ class InputDecl(Shape):
     def holds_secret(self, *path: str | int | None) -> bool:
         """Whether the input, or the part of it at a path, is or contains a secret."""
         inside: dict[str, InputDecl] = self.rule("properties") or {}
+        # Without a path, or with a computed one, any part of the input may be meant.
         if self.is_secret or not path or not isinstance(path[0], str):
             return self.is_secret or any(decl.holds_secret() for decl in inside.values())
         return path[0] in inside and inside[path[0]].holds_secret(*path[1:])
 
     def rule(self, name: str) -> Any:
         """The value of a validation rule, from `validation` or from beside `type`, with its position."""
+        # `validation` wins over the rules beside `type`.
         inner = self.validation.values.get(name) if self.validation else None
         return inner if inner is not None else self.values.get(name)
 
@@ -302,6 +311,7 @@ class InputDecl(Shape):
             return [word.text for word in found]
         if isinstance(found, dict):
             return found
+        # A rule may be a number, a value or a text, each in a class of its own.
         return next(getattr(found, key) for key in ("value", "data", "text") if hasattr(found, key))
 
     @property
@@ -309,6 +319,7 @@ class InputDecl(Shape):
         """The type of a given value."""
         enum = self.rule_value("enum")
         if (
+            # Only choices among texts have a type of their own.
             self.kind == "string"
             and isinstance(enum, list)
             and enum

@@ -27,7 +27,7 @@ class Simple:
 class ListType:
     item: Type
     least: int = 0
-    """The number of items that it has at least."""
+    """The minimum number of items."""
 
     def __str__(self) -> str:
         return f"list of {self.item}"
@@ -129,15 +129,18 @@ def union(*options: Type) -> Type:
             flat[part] = None
     if ANY in flat:
         return ANY
+    # Every int is a number.
     if NUMBER in flat:
         flat.pop(INT, None)
     if TEXT in flat:
+        # A choice of texts adds nothing to text.
         flat = {part: None for part in flat if not isinstance(part, Choice)}
     return next(iter(flat)) if len(flat) == 1 else Union(tuple(flat)) if flat else ANY
 
 
 def covers_empty(kind: Type, start: Type) -> bool:
     """Whether an initial value is an empty value of this type: `[]` for a list, `{"results": []}` for such a record."""
+    # A value that is equal to the type says nothing about emptiness, and neither does `any`.
     if kind in (start, ANY):
         return kind != ANY
     if isinstance(kind, ListType):
@@ -175,6 +178,7 @@ def fits(value: Any, kind: Type) -> bool:
             return (
                 isinstance(value, dict)
                 and all(name in value for name, prop in named.items() if prop.required)
+                # A constant with a key that the record lacks would be an error for a type checker.
                 and all(name in named and fits(item, named[name].type) for name, item in value.items())
             )
         case Choice():
@@ -185,6 +189,7 @@ def fits(value: Any, kind: Type) -> bool:
 
 
 def _is_simple(value: Any, kind: Type) -> bool:
+    # Before the table below: a bool is an int for Python.
     if isinstance(value, bool) or value is None:
         return kind == (BOOL if value is not None else NULL)
     wanted = {str: (TEXT,), int: (INT, NUMBER), float: (NUMBER,)}
@@ -208,6 +213,7 @@ def of_value(value: Any) -> Type:
             return ListType(union(*(of_value(item) for item in value))) if value else LIST
         case dict():
             return (
+                # Open, because steps may add properties to an initial value.
                 Record("", tuple(Property(key, of_value(item)) for key, item in value.items()))
                 if value
                 else OBJECT
@@ -241,6 +247,7 @@ def of_schema(schema: Any) -> Type:
     ):
         return Choice(tuple(schema["enum"]))
     kind = schema.get("type")
+    # A list of types is a union.
     if isinstance(kind, list):
         return union(*(of_schema({**schema, "type": one}) for one in kind))
     if kind == "array":
@@ -251,6 +258,7 @@ def of_schema(schema: Any) -> Type:
         required = schema.get("required")
         needed = (
             set(required)
+            # A malformed `required` is reported by another rule.
             if isinstance(required, list) and all(isinstance(r, str) for r in required)
             else set()
         )
@@ -259,6 +267,7 @@ def of_schema(schema: Any) -> Type:
             tuple(
                 Property(str(name), of_schema(value), name in needed) for name, value in properties.items()
             ),
+            # JSON Schema allows other properties unless it says otherwise.
             open=schema.get("additionalProperties") is not False,
             loose=bool(schema.get("additionalProperties")) or not _COMBINING.isdisjoint(schema),
         )
@@ -281,6 +290,7 @@ def of_python(kind: Any) -> Type:
                 Property(name, of_python(hint), name in kind.__required_keys__)
                 for name, hint in hints.items()
             ),
+            # Results of the contract have exactly these properties.
             open=False,
         )
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -306,6 +316,7 @@ _DEEPEST = 3
 def shown(kind: Type, depth: int = 0) -> str:
     """A type as text, with the properties of its objects."""
     match kind:
+        # Named records are shown by their name, which the documentation explains.
         case Record() if not kind.name and depth < _DEEPEST:
             parts = (
                 f"{prop.name}{'' if prop.required else '?'}: {shown(prop.type, depth + 1)}"
@@ -334,6 +345,7 @@ def member(kind: Type, name: str | int | None) -> Type | None:
         case MapType():
             return kind.item
         case ListType():
+            # Without a default, an optional input that is not given is null.
             return kind.item if not isinstance(name, str) else None
         case Fixed():
             return union(*kind.items) if kind.items else ANY

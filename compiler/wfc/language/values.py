@@ -18,6 +18,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 _LONGEST_QUOTE = 60
 
 
+# Values are compared by identity: equal texts at two places are two values, also in sets and as keys.
 @struct(eq=False, slots=True)
 class Word:
     """A name or other literal text."""
@@ -161,6 +162,7 @@ def state_use(template: Template) -> StateUse:
         if read.root != "state":
             continue
         first = read.path[0] if read.path else None
+        # `state.items()` calls a method, which may read everything; it does not name a field `items`.
         if first is not None and isinstance(first.name, str) and not first.called:
             fields.setdefault(first.name, []).append(read)
         else:

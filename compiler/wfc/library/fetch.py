@@ -18,7 +18,9 @@ from wfc.library.pack import MANIFEST, Pack, PackError, shipped_pack
 
 SHIPPED = "wfc"
 _ADDRESS = re.compile(
-    r"https://[^\s@]+|ssh://[^\s-][^\s]*|[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-][^\s]*"
+    r"https://[A-Za-z0-9][^\s@]*"
+    r"|ssh://(?:[A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][^\s@]*"
+    r"|[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-][^\s]*"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://|:)")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -77,7 +79,7 @@ def _clone(origin: str, revision: str, place: Path) -> str:
 def _git(*words: str, folder: Path | None = None) -> str:
     hidden = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_TEMPLATE_DIR", "GIT_EXTERNAL_DIFF")
     env = {name: value for name, value in os.environ.items() if name not in hidden}
-    # A question for a password would wait for ever where nobody sees it.
+    # A password prompt would wait forever where nobody sees it.
     env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
     try:
         done = subprocess.run(

@@ -20,6 +20,7 @@ from wfc.project import Project, SourceFile
 from wfc.testfiles import is_test_file
 from wfc.workspace.files import ENDINGS, MARKDOWN, TEXT_ENDINGS, Selection, is_source_name, texts_named_in
 from wfc.workspace.loading import load_project
+from wfc.workspace.shipped import shipped_folder
 from wfc_runtime.version import __version__
 
 MANIFEST = "wfc-pack.toml"
@@ -45,19 +46,18 @@ class Manifest:
     """Patterns of files, relative to the pack."""
     agents: tuple[str, ...] = ("agents/*.md", ".claude/agents/*.md")
     tools: tuple[str, ...] | None = None
-    """The MCP tools that its workflows call; None if it does not say."""
+    """The tools that its workflows call; None for the library of wfc itself, which tests hold to those of a client."""
     grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the operator of a server may want to allow: commands, files and hosts. A pack grants nothing."""
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    if not path.exists():
+        raise PackError(f"there is no {MANIFEST} in `{folder}`")
     try:
-        data = tomllib.loads(path.read_bytes()[: _MOST_BYTES + 1].decode("utf-8"))
-    except FileNotFoundError:
-        raise PackError(f"there is no {MANIFEST} in `{path.parent}`") from None
-    except OSError as error:
-        raise PackError(f"can't read `{path}`: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(_read_in(folder.resolve(), path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PackError(f"{MANIFEST} is not valid TOML: {error}") from None
     unknown = [key for key in data if key not in _KEYS]
     if unknown:
@@ -77,7 +77,7 @@ def read_manifest(path: Path) -> Manifest:
         _text(data, "description"),
         _texts(data, "workflows") or default.workflows,
         _texts(data, "agents") or default.agents,
-        _texts(data, "tools"),
+        _texts(data, "tools") or (),
         {key: _texts(grants, key) or () for key in grants},
     )
 
@@ -126,7 +126,7 @@ class Pack:
 
     @classmethod
     def in_folder(cls, folder: Path, origin: str, revision: str = "") -> Pack:
-        return cls(read_manifest(folder / MANIFEST), folder.resolve(), origin, revision)
+        return cls(read_manifest(folder), folder.resolve(), origin, revision)
 
     @cached_property
     def files(self) -> dict[str, SourceFile]:
@@ -142,9 +142,9 @@ class Pack:
         for path, file in loaded.items():
             name = file.name
             if name is None:
-                raise PackError(f"`{self._shown(path)}` is not a workflow: it has no name")
+                raise PackError(f"`{self._shown(path)}` is not a workflow: it has no valid name")
             if name in found:
-                raise PackError(f"the pack has two workflows `{name}`")
+                raise PackError(f"the pack has two workflows called `{name}`")
             found[name] = file
         if not found:
             raise PackError(f"the pack has no workflows in {', '.join(self.manifest.workflows)}")
@@ -211,36 +211,42 @@ class Pack:
         return {path: self._read(path) for path in paths}
 
     def _read(self, path: Path) -> str:
-        full = self._inside(path)
-        try:
-            if not full.is_file() or full.stat().st_size > _MOST_BYTES:
-                raise PackError(f"`{self._shown(path)}` is not a file of at most {_MOST_BYTES:,} bytes")
-            # Line ends stay as they are: the digest is that of the bytes.
-            return full.read_bytes().decode("utf-8")
-        except OSError as error:
-            raise PackError(f"can't read `{self._shown(path)}`: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise PackError(f"`{self._shown(path)}` is not UTF-8 text") from None
+        return _read_in(self.folder, path)
 
     def _inside(self, path: Path) -> Path:
-        """The path without links, none of which may lead out of the pack."""
-        full = path.resolve()
-        if not full.is_relative_to(self.folder):
-            raise PackError(f"`{self._shown(path)}` leads out of the pack")
-        return full
+        return _inside(self.folder, path)
 
     def _shown(self, path: Path) -> str:
-        try:
-            return path.relative_to(self.folder).as_posix()
-        except ValueError:
-            return str(path)
+        return _shown(self.folder, path)
 
 
-def shipped_folder() -> Path:
-    """The folder with `workflows` and `.claude/agents` of the installed wfc; in a clone, the root of the repository."""
-    here = Path(__file__).resolve().parent
-    installed = here / "shipped"
-    return installed if installed.is_dir() else here.parents[2]
+def _read_in(folder: Path, path: Path) -> str:
+    """The text of a file of a pack. Devices, pipes, links that lead out and large files are refused."""
+    full, shown = _inside(folder, path), _shown(folder, path)
+    try:
+        if not full.is_file() or full.stat().st_size > _MOST_BYTES:
+            raise PackError(f"`{shown}` is not a file of at most {_MOST_BYTES:,} bytes")
+        # Line ends stay as they are: the digest is that of the bytes.
+        return full.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise PackError(f"can't read `{shown}`: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PackError(f"`{shown}` is not UTF-8 text") from None
+
+
+def _inside(folder: Path, path: Path) -> Path:
+    """The path without links, none of which may lead out of the pack."""
+    full = path.resolve()
+    if not full.is_relative_to(folder):
+        raise PackError(f"`{_shown(folder, path)}` leads out of the pack")
+    return full
+
+
+def _shown(folder: Path, path: Path) -> str:
+    try:
+        return path.relative_to(folder).as_posix()
+    except ValueError:
+        return path.name if path.name == MANIFEST else str(path)
 
 
 def shipped_pack() -> Pack:

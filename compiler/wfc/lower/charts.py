@@ -17,7 +17,7 @@ from wfc.language.steps.base import Keeping, Step
 from wfc.language.types import Type
 from wfc.language.values import Text
 from wfc.lower.lowering import Lowering
-from wfc.lower.names import machine_name
+from wfc.lower.names import machine_name, task_machine_name
 from wfc.lower.schedule import Needs, scheduled
 from wfc.template import Read
 from wfc_runtime.digraph import components
@@ -32,6 +32,7 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
     for step in scope.walk():
         if isinstance(step, Keeping) and step.secret and step.secret.value:
             found.update(dict.fromkeys(step.writes()))
+    # The usual case, in which nothing has to be searched.
     if not inputs and not found:
         return ()
     updates = [update for step in (*scope.walk(), *scope.computed) for update in _updates(step)]
@@ -44,16 +45,19 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
 def _updates(step: Step) -> Iterator[tuple[str, list[Text]]]:
     """The fields that a step computes, each with the templates that it is computed from."""
     for one in step.partial():
+        # A path may be computed from a secret as well, and then tells something about it.
         if one.path:
             yield one.field, [*one.path.texts, *(one.value.texts if one.value else [])]
     computed = step.assigns()
     if computed is None:
         return
+    # A derived field is computed from all of its templates.
     if not step.is_step:
         yield step.name, list(step.texts())
         return
     yield from ((name, tree.texts) for name, tree in computed.items())
     output = step.values.get("output_to")
+    # `output_to` of such a step keeps all of its values.
     if output is not None and output.text not in computed:
         yield output.text, [text for tree in computed.values() for text in tree.texts]
 
@@ -89,7 +93,8 @@ def lower_workflow(workflow: Workflow, on_failure: str = "", needs: Needs | None
         description=description,
         main=_chart(workflow, machine_name(name), name, description, expressions, needs),
         tasks={
-            title: _task_chart(task, title, expressions) for title, task in workflow.declared_tasks.items()
+            title: _task_chart(task, title, task_machine_name(title, name), expressions)
+            for title, task in workflow.declared_tasks.items()
         },
         tags=tuple(word.text for word in workflow.tags or ()),
         author=workflow.author.text if workflow.author else "",
@@ -97,20 +102,22 @@ def lower_workflow(workflow: Workflow, on_failure: str = "", needs: Needs | None
     )
 
 
-def _task_chart(task: Task, title: str, expressions: str) -> Chart:
+def _task_chart(task: Task, title: str, name: str, expressions: str) -> Chart:
     description = task.description.text if task.description else ""
-    return _chart(task, machine_name(title), title, description, expressions)
+    return _chart(task, name, title, description, expressions)
 
 
 def _chart(
     scope: Scope, name: str, title: str, description: str, expressions: str, needs: Needs | None = None
 ) -> Chart:
     steps = scope.block if needs is None else scheduled(scope.block, needs)
+    # The handler is part of the same chart: a state must not have the name of one of its steps.
     lowering = Lowering(list(walk([*steps, *scope.handler])))
     lowering.root.initial = lowering.entry_of(steps, FINISHED)
     lowering.block(steps, FINISHED)
     handler = ""
     if scope.handler:
+        # A run that completes after its handler ends as any other; otherwise a state of its own lets it fail.
         end = FINISHED if scope.setting("completes_on_failure") else lowering.free_name("handled")
         handler = lowering.entry_of(scope.handler, end)
         lowering.block(scope.handler, end)
@@ -118,6 +125,7 @@ def _chart(
             lowering.alone(end, "Handled", {})
     over = ""
     if scope.restarts:
+        # The list of errors survives the restart, since it is there to be read afterwards.
         keeps = (collected_in(scope)[:1] or None) if scope.collect_errors else None
         over = lowering.alone(lowering.free_name("starting_over"), "StartOver", {"keeps": keeps})
         lowering.edge(over, lowering.root.initial)
@@ -174,11 +182,13 @@ def in_dependency_order(scope: Scope) -> list[Derivation]:
     """The derived fields, each after those that it reads; in source order where there is a choice, or a cycle."""
     known = {one.field: one for one in scope.derivations}
     graph = {name: [read for read in one.reads if read in known] for name, one in known.items()}
+    # Components come in dependency order. Within a cycle, which is an error, the source order is kept.
     return [known[name] for component in components(known, graph) for name in component]
 
 
 def _derive(one: Derivation, scope: Scope) -> Make:
     own = {word.field for word in scope.derivations}
+    # A template that reads all of `state` depends on every field, except on other derived ones.
     whole = [info.name for info in state_fields(scope) if info.name not in own] if one.reads_all else []
     arguments: dict[str, Any] = {
         "value": one.value.data if one.value else None,
@@ -188,6 +198,7 @@ def _derive(one: Derivation, scope: Scope) -> Make:
         "fallback": one.fallback.data if one.fallback else None,
         "check": one.check.data if one.check else None,
     }
+    # A module never repeats a default.
     return Make("Derive", {name: value for name, value in arguments.items() if value not in (None, ())})
 
 
@@ -211,6 +222,7 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
 def merged(kinds: list[Type]) -> Type:
     """One type for all values of a field. An empty initial value is ignored if a later type covers it."""
     first, *later = kinds
+    # An initial `[]` says nothing about the items that steps append.
     if any(types.covers_empty(kind, first) for kind in later):
         return types.union(*later)
     return types.union(*kinds)

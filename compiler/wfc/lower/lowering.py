@@ -54,6 +54,7 @@ class Lowering:
         return self.entry(steps[0]) if steps else after
 
     def entry(self, step: Step) -> str:
+        # A jump to a step also evaluates its `when`.
         return self.part(step, "when") if step.when else self._names.of(step)
 
     def part(self, step: Step, part: str) -> str:
@@ -71,7 +72,7 @@ class Lowering:
             self.edge(choice, self._names.of(step), guard=self.guard(step, step.when))
             self.edge(choice, after, guard=OTHERWISE)
             # Evaluating `when` may fail as well, and the handler of the step applies to that. It is not retried.
-            self._recovery(step, choice, after)
+            self._recovery(step, choice, after, part="when")
         step.lower(self, after)
 
     def alone(self, name: str, effect: str, arguments: dict[str, Any]) -> str:
@@ -88,6 +89,7 @@ class Lowering:
         self, step: Step, effect: Effect | None = None, part: str = "", regions: tuple[Region, ...] = ()
     ) -> str:
         name = self.part(step, part) if part else self._names.of(step)
+        # A state is inside every loop around it.
         for turn, _ in self._loops if self._named else ():
             if turn in self._inside:
                 self._inside[turn].append(name)
@@ -97,8 +99,9 @@ class Lowering:
                 title=step.name,
                 kind=part or step.kind,
                 # A gate only waits for other branches, whatever its step does afterwards.
-                color="control" if part == "gate" else step.color,
+                color="control" if part == "gate" else step.performer_color,
                 effect=effect,
+                # The description belongs to the step, and is shown once.
                 note=step.description.text if step.description and not part else "",
                 regions=regions,
                 step=step,
@@ -133,6 +136,7 @@ class Lowering:
         retry = step.retry if isinstance(step, Retried) else None
         return Effect(
             name,
+            # Evaluated when the arguments are needed, which is only for modules and pictures.
             lambda: {key: data(value) for key, value in arguments().items()},
             reads=reads(step),
             writes=_output(step) if keeps else None,
@@ -167,16 +171,19 @@ class Lowering:
         if isinstance(step, Retried) and step.retry:
             pause = self.state(step, Effect("Delay", lambda: {"step": name}), part="retry")
             self.edge(name, pause, "retry")
+            # The pause leads back to the same state, which is then entered as a further attempt.
             self.edge(pause, name, "due")
         self._recovery(step, name, after)
 
-    def _recovery(self, step: Step, name: str, after: str) -> None:
+    def _recovery(self, step: Step, name: str, after: str, part: str = "") -> None:
         handler = step.on_error if isinstance(step, Fallible) else None
         if isinstance(handler, Recovery):
             self.edge(name, self.target(handler.goto, after), "recover")
         elif handler is not None and handler.text != "fail":
+            # `fail` is the default, and has no edge.
             self.edge(name, after, "recover")
-            self.deferred += [name] if handler.text == "defer" else []
+            # The test of a step's condition has the step's name: the machine finds it by that.
+            self.deferred += [name] if handler.text == "defer" and not part else []
 
     # -- loops and branches ----------------------------------------------------
 
@@ -213,11 +220,14 @@ class Lowering:
         A branch in `after` begins when the branches that are listed for it have ended. With `winner`, a branch that
         reaches its end continues there, and the others are left.
         """
+        # All names before any branch is lowered, because branches may wait for each other's ends.
         regions = {title: self._named_region(step, title) for title in branches}
         outer = self._region
         for title, steps in branches.items():
             region = self._region = regions[title]
             region.initial = self.entry_of(steps, region.end)
+            # A state before the first step waits for the other branches. An empty branch has nothing to wait
+            # with.
             if title in after and steps:
                 gate = self.state(steps[0], part="gate")
                 ends = tuple(regions[one].end for one in after[title])
@@ -236,6 +246,7 @@ class Lowering:
         self._recovery(step, name, after)
         for branch in regions:
             for region in branch.regions():
+                # A step with its own `on_error` has been handled already.
                 handled = {edge.source for edge in region.edges if edge.event == "recover"}
                 for state in region.states:
                     if state.id not in handled and _can_fail(state, region):
@@ -257,6 +268,7 @@ class Lowering:
 
 def _can_fail(state: State, region: Region) -> bool:
     if state.effect is not None:
+        # These can't fail: they compute nothing.
         return state.effect.name not in ("Begin", "Delay", "Fail")
     guards = [edge.guard for edge in region.edges if edge.source == state.id and edge.guard]
     return any(guard.name in ("when", "at_most") for guard in guards)

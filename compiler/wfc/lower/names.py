@@ -69,8 +69,10 @@ _DONE = "done_state_"
 def identifier(name: str) -> str:
     """A Python identifier for a step, task or workflow name."""
     made = _NOT_NAME.sub("_", name)
+    # A name that begins with this prefix would be taken for the event that ends a state.
     if not made[:1].isalpha() or made.startswith(_DONE):
         made = f"step_{made}"
+    # One underscore, as PEP 8 advises for names that clash with keywords.
     if keyword.iskeyword(made) or keyword.issoftkeyword(made) or made in RESERVED:
         made = f"{made}_"
     return made
@@ -83,6 +85,7 @@ class Names:
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
+        # A state is an attribute of the class, so its names are taken from the start.
         self._taken: set[str] = set(RESERVED)
         self._counts: dict[str, int] = {}
         self._steps = {step: self.free(identifier(step.name)) for step in steps}
@@ -106,6 +109,7 @@ class Names:
         """The name itself, or with the next free number."""
         made = name
         while made in self._taken:
+            # Counted by name: `build_2` stays the same when an unrelated step is added.
             self._counts[name] = self._counts.get(name, 1) + 1
             made = f"{name}_{self._counts[name]}"
         self._taken.add(made)
@@ -116,6 +120,7 @@ def class_name(name: str) -> str:
     """A class name in CamelCase."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word]
     made = "".join(word[:1].upper() + word[1:] for word in words)
+    # A class of that name could not be defined.
     if keyword.iskeyword(made):  # None, True, False
         return f"{made}_"
     return f"_{made}" if made[:1].isdigit() else made or "_"
@@ -125,6 +130,12 @@ def machine_name(name: str) -> str:
     """The name of the machine class of a workflow or task."""
     made = class_name(name)
     return f"{made}Machine" if made in CLASS_NAMES else made
+
+
+def task_machine_name(task: str, workflow: str) -> str:
+    """The name of the machine class of a task. A task may have the name of its workflow, two classes can't."""
+    made = machine_name(task)
+    return f"{made}Task" if task == workflow else made
 
 
 def module_name(workflow: str) -> str:
@@ -191,6 +202,7 @@ def field_name(name: str) -> str:
     bare = made.rstrip("_")
     if not made[:1].isalpha() or made.startswith(PROTECTED):
         return f"field_{made}"
+    # A name in upper case might be that of a class in the module.
     return f"{made}_" if bare[:1].isupper() or _is_taken(bare) else made
 
 

@@ -32,12 +32,14 @@ class _Unit:
 
 def scheduled(steps: list[Step], needs: Needs) -> list[Step]:
     units = list(_units(steps, needs))
+    # Two nodes with one name, or one that is not in the graph: the dependencies are not reliable.
     if len({unit.name for unit in units}) < len(units) or not all(unit.name in needs for unit in units):
         return steps  # Checks have reported why the graph can't be taken apart.
     inside = {id(step) for unit in units for step in (unit.wave, *unit.steps) if step is not None}
     numbers = [number for number, step in enumerate(steps) if id(step) in inside]
     if not numbers:
         return steps
+    # Fewer dependencies mean fewer branches that wait for each other.
     needs = _without_implied(units, needs)
     found = steps[: numbers[0]]
     for segment in _segments(units, needs):
@@ -50,11 +52,13 @@ def _units(steps: list[Step], needs: Needs) -> Iterator[_Unit]:
     last: _Unit | None = None
     for step in steps:
         branches = step.concurrent()
+        # An empty `belongs_to` marks what the dialect has added as a wave.
         if branches and step.belongs_to == "":
             yield from (_Unit(name, branch, step) for name, branch in branches.items())
             last = None
             continue
         name = step.belongs_to if step.belongs_to is not None else step.name
+        # Steps of one node that follow each other, such as an action and its check.
         if last is not None and last.name == name:
             last.steps.append(step)
         elif name in needs:
@@ -76,6 +80,7 @@ def _without_implied(units: list[_Unit], needs: Needs) -> Needs:
 
 def _segments(units: list[_Unit], needs: Needs) -> Iterator[list[_Unit]]:
     """The units, divided where each that follows depends on each before, directly or not."""
+    # A bit for each unit: sets of units are then compared in one operation.
     bit = {unit.name: 1 << number for number, unit in enumerate(units)}
     before: dict[str, int] = {}
     for unit in units:  # Dependencies come first.
@@ -90,6 +95,7 @@ def _segments(units: list[_Unit], needs: Needs) -> Iterator[list[_Unit]]:
     segment: list[_Unit] = []
     held = 0
     for number, unit in enumerate(units):
+        # Everything so far is needed by all that follows, so a sequence loses nothing.
         if segment and not held & ~shared[number]:
             yield segment
             segment, held = [], 0
@@ -124,6 +130,7 @@ def _arranged(part: list[_Unit], needs: Needs, taken: set[str]) -> list[Step]:
     waves = list(_waves(part))
     if len(waves) == 1:
         [unit, *others] = part
+        # A wave as it was, or a single step without a parallel step around it.
         return [unit.wave] if unit.wave is not None and others else unit.steps
     first = next(unit.wave for unit in part if unit.wave is not None)
     branches, after = _branches(part, needs)

@@ -48,7 +48,7 @@ class Analysis:
         selection = Selection.of_file(self._config(), self.path)
         # An editor may send lone surrogates, which no file can have.
         text = self.text.encode("utf-8", "replace").decode()
-        project, files = load_project(selection, {self.path: text}, with_runs=True)
+        project, files = load_project(selection, {self.path: text}, opened=self._opened, with_runs=True)
         project.others = partial(self._others, project.others, selection.config)
         return files[self.path]
 
@@ -57,6 +57,7 @@ class Analysis:
     ) -> Iterator[tuple[str, bytes]]:
         """The other workflows of the project as the editor shows them, including those that were never saved."""
         opened = {path.resolve(): text.encode("utf-8", "replace") for path, text in self._opened.items()}
+        # This document is loaded with the text of the analysis, not as one of the others.
         opened.pop(self.path.resolve(), None)
         for shown, data in on_disk():
             yield shown, opened.pop(Path(shown).resolve(), data)
@@ -69,6 +70,7 @@ class Analysis:
         try:
             return load_config(self.path.parent)
         except ConfigError as error:
+            # An invalid pyproject.toml is reported, but the editor goes on with the default settings.
             self.config_error = str(error)
             return Config(self.path.parent)
 
@@ -115,7 +117,9 @@ class Analysis:
 
     @cached_property
     def sites(self) -> list[Site]:
-        return template_sites(self.file.workflow) if self.file.workflow else []
+        """The templates of the document. Those of imported parts are in other files."""
+        found = template_sites(self.file.workflow) if self.file.workflow else []
+        return [site for site in found if site.text.node.span.source is self.file.source]
 
     @cached_property
     def scopes(self) -> dict[Scope, ScopeTypes]:

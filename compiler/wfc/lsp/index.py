@@ -45,6 +45,8 @@ class Symbol:
 class Index:
     def __init__(self, file: SourceFile) -> None:
         self._symbols: dict[tuple[str, Scope | None, str], Symbol] = {}
+        self._source = file.source
+        """Names in imported tasks have their places in another file."""
         workflow = file.workflow
         if workflow is not None:
             self._define("workflow", None, workflow.name.text, workflow.name.span) if workflow.name else None
@@ -131,12 +133,14 @@ class Index:
                 self._refer("field", site.scope, read.root, site.text.at(read.start, end))
 
     def _define(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
-        bare = _bare(span)
-        self._symbol(kind, scope, name).defined[bare.start] = bare
+        if span.source is self._source:
+            bare = _bare(span)
+            self._symbol(kind, scope, name).defined[bare.start] = bare
 
     def _refer(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
-        bare = _bare(span)
-        self._symbol(kind, scope, name).named[bare.start] = bare
+        if span.source is self._source:
+            bare = _bare(span)
+            self._symbol(kind, scope, name).named[bare.start] = bare
 
     def _symbol(self, kind: str, scope: Scope | None, name: str) -> Symbol:
         return self._symbols.setdefault((kind, scope, name), Symbol(kind, name, scope))

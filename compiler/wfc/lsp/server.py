@@ -33,6 +33,7 @@ _WATCHED = lsp.Registration(
 async def begun(server: WorkflowServer, params: lsp.InitializedParams) -> None:
     workspace = server.client_capabilities.workspace
     watching = workspace.did_change_watched_files if workspace else None
+    # Some editors can't watch files. With those, saving a document checks everything again.
     if watching and watching.dynamic_registration:
         await server.client_register_capability_async(lsp.RegistrationParams([_WATCHED]))
 
@@ -148,7 +149,7 @@ async def outline(server: WorkflowServer, params: lsp.DocumentSymbolParams) -> l
         return [
             _symbol(now.file.source, step.name, step.kind, step.node.span, step.span)
             for step in now.file.steps
-            if step.name
+            if step.name and step.span.source is now.file.source
         ]
 
     return await server.ask(params.text_document.uri, symbols)

@@ -17,6 +17,7 @@ from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
 from wfc.lsp.positions import Lines
 from wfc.testfiles import is_test_file
+from wfc.workspace.files import IMPORTING_KEY
 from wfc_runtime.version import __version__
 
 T = TypeVar("T")
@@ -113,6 +114,7 @@ class WorkflowServer(LanguageServer):
 
     def check_soon(self, uri: str, *, alone: bool = False) -> None:
         """Check a document after a pause, and then the documents that call its workflow, unless `alone`."""
+        # Each change restarts the pause, so that no check begins while someone types.
         self._stop_checking(uri)
         self._checks[uri] = asyncio.get_running_loop().create_task(self._check(uri, alone))
 
@@ -135,6 +137,7 @@ class WorkflowServer(LanguageServer):
             lsp.PublishDiagnosticsParams(uri, diagnostics_of(analysis, uri), version)
         )
         if not alone:
+            # After a rename, the callers of the old name are affected too.
             self._check_callers(uri, {one.file.name for one in (before, analysis) if one})
 
     def _prepare(self, analysis: Analysis) -> None:
@@ -147,12 +150,13 @@ class WorkflowServer(LanguageServer):
             clear_file_caches()
 
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
-        """Check the documents that name a workflow whose name or inputs may have changed."""
+        """Check the documents that name a workflow whose name or inputs may have changed, or that import files."""
         for other, document in list(self.workspace.text_documents.items()):
             # A text search is enough: a superfluous check is cheap, and a missed one shows stale findings. A test
-            # file need not name its workflow.
+            # file need not name its workflow, and a file may be imported through another one.
             is_named = any(name and name in document.source for name in names)
-            if other != uri and (is_named or is_test_file(other)):
+            imports = IMPORTING_KEY.decode() in document.source
+            if other != uri and (is_named or imports or is_test_file(other)):
                 self.check_soon(other, alone=True)
 
     def _stop_checking(self, uri: str) -> None:

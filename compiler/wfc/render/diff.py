@@ -100,6 +100,7 @@ def list_changes(detail: Detail) -> list[str]:
 def changed_lines(detail: Detail) -> list[str]:
     """The lines of a long value that differ, with one line around them."""
     old, new = (_lines(value) for value in (detail.old, detail.new))
+    # The first two lines are a header for file names, which are empty here.
     lines = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
     return ["..." if line.startswith("@@") else line for line in lines][1 if len(lines) > 1 else 0 :]
 
@@ -180,6 +181,7 @@ def _markdown_detail(detail: Detail) -> Iterator[str]:
     if detail.old is None or detail.new is None or ("\n" not in old + new and len(old) + len(new) <= 120):
         yield f"- {detail.name}: {_code(old)} → {_code(new)}"
         return
+    # The value may contain a fence itself.
     fence = _fence(old + new)
     yield f"- {detail.name}:"
     yield f"  {fence}diff"

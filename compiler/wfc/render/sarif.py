@@ -47,6 +47,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(found: Diagnostic, codes: dict[str, int], mask: Redaction) -> dict[str, Any]:
+    # A result in SARIF has no field for a hint.
     text = found.message + (f"\n{found.help}" if found.help else "")
     result: dict[str, Any] = {
         "ruleId": found.code,

@@ -4,12 +4,10 @@ characters."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
+from unicodedata import combining, east_asian_width
 
 from wfc.struct import struct
-
-if TYPE_CHECKING:
-    pass
 
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
 
@@ -28,6 +26,16 @@ class Style:
 def printable(text: str) -> str:
     """Text from workflows and agents with control characters replaced, since they could control the terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def cut(text: str, columns: int) -> str:
+    """The beginning of a text that fits into a number of terminal columns. Some characters take two, some none."""
+    width = 0
+    for place, char in enumerate(text):
+        width += 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+        if width > columns:
+            return text[:place]
+    return text
 
 
 def style_for(stream: TextIO) -> Style:

@@ -75,6 +75,7 @@ def _writes_something(body: Sequence[nodes.Node]) -> bool:
         if isinstance(node, nodes.Output):
             if any(isinstance(part, nodes.TemplateData) and part.data.strip() for part in node.nodes):
                 return True
+            # A comparison renders as `True` or `False`, and neither is empty.
             if any(isinstance(part, nodes.Compare | nodes.Not | nodes.Test) for part in node.nodes):
                 return True
         elif isinstance(node, nodes.If) and node.else_:
@@ -95,6 +96,7 @@ def _merged(template: Template) -> str | None:
         return _sound(template.language, _tested(template, body[0]))
     holes = body[0].nodes if isinstance(body[0], nodes.Output) else []
     language = template.language
+    # `{{ a }} == {{ b }}` needs no parentheses; they are added only if the whole would parse differently.
     return _sound(language, _joined(template, holes, ()), holes) or _sound(
         language, _joined(template, holes, _LOOSE), holes
     )
@@ -142,6 +144,7 @@ def _sound(language: str, inner: str | None, holes: Sequence[nodes.Node] = ()) -
     expression = template.expression if template.error is None else None
     if expression is None or not template.reads:
         return None
+    # Words of ordinary text parse as names as well, so only known names show that an expression was meant.
     if any(
         read.root not in _KNOWN_ROOTS or (read.root in _FIELDS and not read.path) for read in template.reads
     ):

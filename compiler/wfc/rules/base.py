@@ -66,32 +66,37 @@ class Rule:
             "doc": self.doc.strip(),
         }
 
-    def run(self, file: SourceFile) -> Iterator[Diagnostic]:
+    def run(self, file: SourceFile) -> list[Diagnostic]:
         language = file.language
         if language.severity(self.code, self.severity) is None:
-            return
-        for found in self._findings(file):
-            severity = language.severity(self.code, found.severity or self.severity)
-            if severity is not None:
-                yield Diagnostic(
-                    code=self.code,
-                    name=self.name,
-                    severity=severity,
-                    message=tidy(found.message),
-                    span=found.span,
-                    notes=_tidied(found.notes),
-                    help=tidy(found.help),
-                    fix=found.fix,
-                    step=found.step,
-                    flow=_tidied(found.flow),
-                    secret=found.secret,
-                )
+            return []
+        found = list(self.check(file))
+        # Nearly every rule finds nothing in nearly every file.
+        if not found and not file.reports:
+            return []
+        return [
+            Diagnostic(
+                code=self.code,
+                name=self.name,
+                severity=severity,
+                message=tidy(one.message),
+                span=one.span,
+                notes=_tidied(one.notes),
+                help=tidy(one.help),
+                fix=one.fix,
+                step=one.step,
+                flow=_tidied(one.flow),
+                secret=one.secret,
+            )
+            for one in self._with_reports(file, found)
+            if (severity := language.severity(self.code, one.severity or self.severity)) is not None
+        ]
 
-    def _findings(self, file: SourceFile) -> Iterator[Finding]:
+    def _with_reports(self, file: SourceFile, findings: list[Finding]) -> Iterator[Finding]:
         """The findings of the check and those of the dialect. If both report the same span, the dialect's is used."""
         reports = [one for one in file.reports if one.code == self.code]
         reported = {(one.span.start, one.span.end) for one in reports}
-        for found in self.check(file):
+        for found in findings:
             if (found.span.start, found.span.end) not in reported:
                 # A fix for the core AST edits the text of a template, which a translated file does not have.
                 is_other = file.is_translated and not self.is_of_form

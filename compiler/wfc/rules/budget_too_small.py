@@ -37,21 +37,23 @@ from wfc.rules.base import Finding, rule
 def check(file: SourceFile) -> Iterator[Finding]:
     if file.workflow is None or file.module is None:
         return
-    yield from _finding(file.workflow.budget, _least_of(file.module.main, file.module), "a run")
+    # The least number of actions is computed only where there is a budget to compare it with.
+    if file.workflow.budget is not None:
+        yield from _finding(file.workflow.budget, _least_of(file.module.main, file.module), "a run")
     for scope, chart in zip(file.scopes, file.module.charts, strict=False):
-        spawns = {
-            state.step.name: state for state in chart.states() if state.step is not None and state.effect
-        }
-        for step in scope.walk():
+        limited = [step for step in scope.walk() if isinstance(step.values.get("budget"), Budget)]
+        states = chart.states() if limited else ()
+        spawns = {state.step.name: state for state in states if state.step is not None and state.effect}
+        for step in limited:
             state = spawns.get(step.name)
-            if isinstance(step.values.get("budget"), Budget) and state is not None:
+            if state is not None:
                 least = _weight(state, file.module)
                 yield from _finding(step.values["budget"], least, file.language.call(step), step.name)
 
 
-def _finding(budget: Budget | None, least: int, what: str, step: str = "") -> Iterator[Finding]:
-    most = budget.setting("steps") if budget is not None and "steps" in budget.values else None
-    if budget is not None and isinstance(most, int) and most < least:
+def _finding(budget: Budget, least: int, what: str, step: str = "") -> Iterator[Finding]:
+    most = budget.setting("steps") if "steps" in budget.values else None
+    if isinstance(most, int) and most < least:
         yield Finding(
             budget.steps.span if budget.steps else budget.span,
             f"budget of {most} steps is used up in every run: {what} needs at least {least} actions",
@@ -60,17 +62,18 @@ def _finding(budget: Budget | None, least: int, what: str, step: str = "") -> It
         )
 
 
-def _least_of(chart: Chart | None, module: Module) -> int:
-    return _least(chart.root, module) if chart is not None else 0
+def _least_of(chart: Chart | None, module: Module, within: tuple[str, ...] = ()) -> int:
+    return _least(chart.root, module, within) if chart is not None else 0
 
 
-def _least(region: Region, module: Module) -> int:
+def _least(region: Region, module: Module, within: tuple[str, ...]) -> int:
     """The actions on the cheapest path from the beginning of a region to its end; 0 if there is none."""
     states = {state.id: state for state in region.states}
     leaving: dict[str, list[str]] = {}
     for edge in region.edges:
         if edge.event != "retry":
             leaving.setdefault(edge.source, []).append(edge.target)
+    # Dijkstra's algorithm: the first end taken from the queue is the cheapest one.
     queue, done = [(0, region.initial)], set[str]()
     while queue:
         cost, name = heappop(queue)
@@ -79,7 +82,7 @@ def _least(region: Region, module: Module) -> int:
             return cost
         if name not in done:
             done.add(name)
-            after = cost + _weight(states[name], module)
+            after = cost + _weight(states[name], module, within)
             for target in leaving.get(name, ()):
                 heappush(queue, (after, target))
     return 0
@@ -95,12 +98,12 @@ def _can_leave(region: Region) -> bool:
     )
 
 
-def _weight(state: State, module: Module) -> int:
-    """The least number of actions of one visit."""
+def _weight(state: State, module: Module, within: tuple[str, ...] = ()) -> int:
+    """The least number of actions of one visit, inside these tasks."""
     if state.regions:
         # A branch that returns, fails or jumps out ends the others.
         can_leave = any(_can_leave(region) for region in state.regions)
-        return (min if can_leave else sum)([_least(region, module) for region in state.regions])
+        return (min if can_leave else sum)([_least(region, module, within) for region in state.regions])
     effect = state.effect
     arguments = effect.arguments if effect is not None else {}
     if effect is not None and effect.name == "Ask":
@@ -111,5 +114,9 @@ def _weight(state: State, module: Module) -> int:
         needed = min(1, len(items)) if arguments.get("join") == "any" else len(items)
         if str(arguments.get("agent") or "@task") != "@task":
             return needed
-        return needed * _least_of(module.tasks.get(str(arguments.get("task"))), module)
+        task = str(arguments.get("task"))
+        if task in within:
+            # Tasks that run each other recursively never end; WF409 reports them.
+            return 0
+        return needed * _least_of(module.tasks.get(task), module, (*within, task))
     return 0

@@ -66,6 +66,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             fix=_fix(file, field, value),
             step=field.step.name,
         )
+    # The type analysis also decides conditions without names, which are reported above with a fix.
     for _, found in problems(file, Kind.CONSTANT):
         if found.text not in decided:
             yield finding(found)
@@ -104,6 +105,7 @@ def _fix(file: SourceFile, field: ConditionField, value: bool) -> Fix | None:
     targets = {word.text for other in use.scope.walk() for _, word in other.jumps()}
     if field.name == "if" and isinstance(step, Condition) and (step.then if value else step.else_):
         return _without_choice(step, value, use) if step.name not in targets else None
+    # A jump must keep its target, and a list of steps must not become empty.
     is_target = any(inner.name in targets for inner in walk([step]))
     if is_target or len(blocks_of(use.scope)[step].steps) == 1 or not use.can_do_without([step]):
         return None

@@ -47,6 +47,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             taken = {name for step in use.scope.walk() for name in step.writes()}
             for step in use.scope.walk():
                 for written in _written(use, step):
+                    # An unknown name that resembles this field is probably a typo, which is reported instead.
                     if use.is_read(written.text) or step.name in use.meant or unknown.to(written.text):
                         continue
                     yield _finding(file.language, use, step, written, read, taken)

@@ -1,7 +1,8 @@
 """Two steps of one workflow or task have the same id.
 
 Jumps, results and histories refer to a step by its id, so ids must be unique within a workflow or task. A task may
-reuse the ids of the workflow. In a mission, two phases must not have the same id or the same number.
+reuse the ids of the workflow. In a mission, two phases must not have the same id or the same number. Two tasks,
+own or imported ones, must not have the same name.
 
 Bad:
 

@@ -28,24 +28,21 @@ from collections.abc import Iterator
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.rules.common.state import foreign_references
 
 
 @rule("WF219", "foreign-reference", Severity.WARNING)
 def check(file: SourceFile) -> Iterator[Finding]:
-    foreign = file.language.foreign_reference
-    # A dialect without a pattern reports such references itself.
-    if foreign is None:
-        return
-    for step in file.steps:
-        for text in step.texts():
-            # In JavaScript, `${...}` is part of the language.
-            is_script = text.template.language == "javascript" and not text.template.is_literal
-            for found in foreign.finditer(text.node.text) if text.is_text and not is_script else ():
-                if text is step.values.get("command") and not found[0].endswith("}"):
-                    continue  # A variable of the shell or of jq may have that name.
-                yield Finding(
-                    text.at(*found.span()),
-                    f"reference not replaced: `{found[0]}` is plain text here",
-                    help=f"write the reference as `{file.language.hole(found[1])}`",
-                    step=step.name,
-                )
+    for step, text, found in foreign_references(file):
+        # In JavaScript, `${...}` is part of the language.
+        if text.template.language == "javascript" and not text.template.is_literal:
+            continue
+        # A variable of the shell or of jq may have that name.
+        if text is step.values.get("command") and not found[0].endswith("}"):
+            continue
+        yield Finding(
+            text.at(*found.span()),
+            f"reference not replaced: `{found[0]}` is plain text here",
+            help=f"write the reference as `{file.language.hole(found[1])}`",
+            step=step.name,
+        )

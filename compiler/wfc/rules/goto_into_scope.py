@@ -57,6 +57,7 @@ _SHOWN = 6
 def check(file: SourceFile) -> Iterator[Finding]:
     if not any(_is_jump(step) for step in file.steps):
         return
+    # No jump can leave its scope: the steps of other scopes are collected only for the message.
     homes: dict[str, tuple[Scope, Step]] = {}
     for scope in file.scopes:
         for step in scope.walk():

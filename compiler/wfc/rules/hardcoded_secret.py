@@ -57,6 +57,7 @@ def _by_name(name: str, node: Node) -> Iterator[Finding]:
     value = node.get("default") if isinstance(node, Mapping) else node
     if isinstance(value, Scalar) and isinstance(value.value, str):
         found = named_secret(name, value.text)
+        # A value that was found by its form has been reported, with a more precise message.
         if found is not None and not secrets_in(value.text):
             yield _finding(value, found)
 
@@ -88,6 +89,7 @@ class Secret:
 
 
 _KINDS: tuple[tuple[str, str], ...] = (
+    # AWS uses keys that end in EXAMPLE in its documentation.
     ("an AWS access key", r"\b(?:AKIA|ASIA)(?!\w*EXAMPLE)[0-9A-Z]{16}\b"),
     ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}\b"),
     ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
@@ -105,6 +107,7 @@ _HINTS = (
     "npm_", "eyJ", "PRIVATE KEY",
 )  # fmt: skip
 _API_KEY_HINT = pattern(r"sk(?<=\bsk)[-_]")  # Not the end of `task-`.
+# `{`, `}` and `$` are excluded: a password that a template or a variable supplies is not hardcoded.
 _IN_ADDRESS = pattern(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
 _NAME = pattern(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
@@ -161,6 +164,7 @@ def named_secret(name: str, value: str) -> Secret | None:
 
 def looks_random(text: str) -> bool:
     """Whether it looks generated: long, without spaces, letters and digits mixed, high entropy."""
+    # Templates, variables (`$NAME`) and paths are long and mixed too, but are not secrets.
     if len(text) < _LEAST_LENGTH or any(char.isspace() or char in "{}$/" for char in text[:1000]):
         return False
     mixed = any(char.isdigit() for char in text) and any(char.isalpha() for char in text)

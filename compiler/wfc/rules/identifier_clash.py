@@ -29,7 +29,7 @@ from wfc.caching import cached_per_file
 from wfc.findings import Note
 from wfc.language.ast import Scope, Workflow
 from wfc.language.steps.base import Step
-from wfc.lower.names import field_name, identifier, machine_name, module_name
+from wfc.lower.names import field_name, identifier, machine_name, module_name, task_machine_name
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.yaml import Mapping, Node, Span
@@ -99,12 +99,13 @@ def _state_fields(scope: Scope) -> Iterator[Named]:
 
 def _classes(workflow: Workflow) -> Iterator[tuple[str, Named]]:
     """Each machine is a class, and so are a task's inputs and fields."""
+    name = workflow.name.text if workflow.name else ""
     if workflow.name:
-        yield machine_name(workflow.name.text), (workflow.name.text, workflow.name.span)
-    tasks = list(_keys(workflow.node.get("tasks")))
-    yield from ((machine_name(named[0]), named) for named in tasks if named[0])
-    for named in tasks:
-        yield from ((f"{machine_name(named[0])}{part}", named) for part in ("Inputs", "Fields"))
+        yield machine_name(name), (name, workflow.name.span)
+    made = [(task_machine_name(named[0], name), named) for named in _keys(workflow.node.get("tasks"))]
+    yield from ((machine, named) for machine, named in made if named[0])
+    for machine, named in made:
+        yield from ((f"{machine}{part}", named) for part in ("Inputs", "Fields"))
 
 
 # -- workflows of one project --------------------------------------------------

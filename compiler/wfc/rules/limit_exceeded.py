@@ -98,6 +98,7 @@ def _too_deep(block: list[Step], limit: int) -> Iterator[Finding]:
     while pending:
         step, depth = pending.pop()
         inner = [nested for steps in step.blocks() for nested in steps]
+        # One finding for each place where the nesting becomes too deep: the steps inside are only measured.
         if depth > limit and inner:
             yield _deep(step, depth + _height(inner), limit)
         else:
@@ -127,6 +128,7 @@ def _runs_too_deep(file: SourceFile) -> Iterator[Finding]:
         return
     runs = nesting_of(file.project)
     for descent in runs.descents(file.workflow):
+        # The depth alone is cheap. The path is needed for the message, and for the `max_depth` of its calls.
         if runs.depth(descent) <= file.limits.call_depth:
             continue
         way = runs.way_down(descent)

@@ -99,6 +99,7 @@ def _fix(language: Language, access: StepAccess, stranger: Stranger) -> Fix | No
 
 
 def _together(description: str, edits: list[Edit | None]) -> Fix | None:
+    # Correcting only some of the places would leave the step inconsistent.
     sure = [edit for edit in edits if edit is not None]
     # Text repeated through a YAML alias is one place.
     places = {(edit.span.start, edit.span.end): edit for edit in sure}

@@ -2,7 +2,7 @@
 
 The condition has the same value each time, so the loop either ends at once or runs until `max_iterations` is reached
 and the run fails. Let a step inside the loop write a field that the condition reads, or leave the loop with a `break`.
-A loop whose condition reads only inputs, and that handles its end (`else`, `on_error`), is taken for a fixed number of
+A loop whose condition reads only inputs, and that handles its end (`else`, `on_error`), is treated as a fixed number of
 iterations and not reported.
 
 Bad:

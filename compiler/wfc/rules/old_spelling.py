@@ -1,7 +1,7 @@
 """An old spelling of a reactive workflow.
 
 Values right under `default_state` belong to a tier, `raw` or `state`. An update has a `value`; `transform` is an old
-word for it. Both are still read.
+word for it. An input is `inputs.x`, not `raw.x` or `state.x`. All of these are still read.
 
 Bad:
 

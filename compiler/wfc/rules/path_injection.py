@@ -73,6 +73,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             taint = taint_of(file, policy)
             for hole in holes_in(taint.pieces(step, text)) if taint else ():
                 place = text.template.span(hole.node)
+                # Before the `?`, `/` and `..` select another resource; after it, `urlencode` is enough.
                 is_query = is_url and "?" in text.data[: place[0]]
                 if hole.flow is None or is_query is not (policy is QUERY):
                     continue

@@ -148,6 +148,7 @@ class Delimiters:
     def _tagged(self) -> Iterator[tuple[int, int]]:
         opened: dict[str, list[int]] = {}
         for tag in _TAG.finditer(self._plain):
+            # A tag that is never closed delimits nothing. Of nested tags with one name, the inner closes first.
             if not tag[1]:
                 opened.setdefault(tag[2], []).append(tag.end())
             elif opened.get(tag[2]):
@@ -159,6 +160,7 @@ class Delimiters:
             if opened is None:
                 opened = fence[1], fence.end()
             elif fence[1].startswith(opened[0]):
+                # As in Markdown, a fence is closed by one of the same character that is at least as long.
                 yield opened[1], fence.start()
                 opened = None
 

@@ -2,7 +2,7 @@
 
 Sub-agents often have no MCP tools, and an agent that is told to call one either stops or invents the result. Nothing of
 it is needed: entering a phase, starting an agent and taking its report are recorded by the run itself, and decisions,
-milestones and issues belong into the report. With `mcp: relay` it is an error, and with `mcp: direct`, where sub-agents
+milestones and issues belong in the report. With `mcp: relay` it is an error, and with `mcp: direct`, where sub-agents
 submit their own reports, there is no finding.
 
 Bad:

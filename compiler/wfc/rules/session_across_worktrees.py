@@ -1,7 +1,8 @@
 """A session is used in different worktrees.
 
-With `isolation: worktree`, each visit of a step works in a folder of its own. An agent that continues a conversation
-there remembers files of another folder, which are not there or have another content.
+With `isolation: worktree`, each visit of a `delegate` step and each child of a `foreach` step works in a folder of its
+own. An agent that continues a conversation there remembers files of another folder, which are not there or have
+another content.
 
 Bad:
 
@@ -39,14 +40,18 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 used.setdefault(word.text, []).append(step)
         for label, steps in used.items():
             apart = [step for step in steps if step.values.get("isolation")]
-            if apart and len(steps) > 1:
-                other = next(step for step in steps if step is not apart[0])
-                word = session_of(other)
+            # The children of a foreach have different worktrees, even if no other step uses the session.
+            if apart and (len(steps) > 1 or apart[0].child() is not None):
+                other = next((step for step in steps if step is not apart[0]), None)
+                word = session_of(other) if other is not None else None
+                is_foreach = apart[0].child() is not None
                 notes = (Note("also used here", word.span),) if word is not None else ()
                 yield Finding(
                     apart[0].value_span("session"),
                     f"the session `{label}` is used in different worktrees",
-                    help="give the step with `isolation` no session, or one of its own",
+                    help="remove `session` or `isolation`: each child has a worktree of its own"
+                    if is_foreach
+                    else "give the step with `isolation` no session, or one of its own",
                     notes=notes,
                     step=apart[0].name,
                 )

@@ -56,7 +56,7 @@ from wfc.language.ast import Scope
 from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.edits import add_entry, line_break, rename
+from wfc.rules.common.edits import add_entry, rename
 from wfc.rules.common.inputs import Binding, bindings
 from wfc.suggest import Nearest, did_you_mean
 from wfc.yaml import Entry, Mapping, Span
@@ -92,6 +92,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
         return []
     if isinstance(item, types.Record):
         return [name for name in binding.needed if item.get(name) is None and not item.loose]
+    # Items of an unknown type may be objects that have the inputs: only plain values certainly lack them.
     return list(binding.needed) if kinds_of(item) <= _SCALARS else []
 
 
@@ -171,6 +172,7 @@ def _fix(binding: Binding, values: dict[str, str]) -> Fix | None:
     if binding.given is not None:
         edit = _add(binding.given, binding.given.entries[-1] if binding.given.entries else None, lines)
     elif node.span.text.startswith("{"):
+        # A flow mapping takes its new entry on the same line.
         edit = _add(node, node.entry(binding.run.field), [f"with: {{{', '.join(lines)}}}"])
     else:
         edit = _add(node, node.entry(binding.run.field), ["with:", *(f"  {line}" for line in lines)])
@@ -178,8 +180,9 @@ def _fix(binding: Binding, values: dict[str, str]) -> Fix | None:
 
 
 def _add(mapping: Mapping, after: Entry | None, lines: list[str]) -> Edit | None:
+    # An empty `with` has no entry whose indentation the new lines could take.
     if after is None:
         return None
     indent = " " * (mapping.entries[0].key.span.column - 1)
-    joint = ", " if mapping.span.text.startswith("{") else line_break(mapping.span.source) + indent
+    joint = ", " if mapping.span.text.startswith("{") else mapping.span.source.line_break + indent
     return add_entry(mapping, after, joint.join(lines))

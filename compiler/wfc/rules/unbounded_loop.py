@@ -46,6 +46,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if _BOUND in step.FIELDS and step.node.entry(_BOUND) is None:
             yield _without_bound(file.language, step)
     for _, flow in flows_of(file):
+        # A `goto` or `while` with a bound counts its iterations: only failures can loop without a counter.
         if any(edge.event == "recover" for edge in flow.edges):
             for circle in endless_circles(flow):
                 yield from _endless(file.language, flow, circle)
@@ -73,6 +74,7 @@ def _endless(language: Language, flow: Flow, circle: Circle) -> Iterator[Finding
     seen: set[Word] = set()
     for edge in circle.edges:
         step, word = flow.step(edge.source), _jump(flow, edge)
+        # The jump that closes the cycle is the one that leads back; the others are not at fault.
         if step is None or word is None or word in seen or place[edge.target] > place[edge.source]:
             continue
         seen.add(word)
@@ -112,6 +114,7 @@ def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
     step, target = flow.step(edge.source), flow.step(edge.target)
     if edge.event != "recover" or step is None or target is None:
         return None
+    # The `target` of a goto is counted by `max_iterations`; `else` and `on_error` are not.
     return next(
         (word for field, word in step.jumps() if field != "target" and word.text == target.name), None
     )

@@ -48,20 +48,18 @@ from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
 _SEEN = 2000
 """The number of characters at the end of a command that are examined."""
 _OUTPUT = frozenset({"stdout", "stderr"})
-_ALWAYS_WELL = pattern(
+_HAS_FALLBACK = pattern(r"\|\|\s*(true|:|exit\s+0|(echo|printf)\b[^|&;]*)\Z")
+_SUCCEEDS = pattern(
     r"""(
-      (\|\||;|\n)\s*(true|:|exit\s+0)                 # ends well whatever came before
-    | \|\|\s*(echo|printf)\b[^|&;]*                    # says something else instead
-    | (?<!\|)\|\s*(cat|column|cut|head|nl|sort|tail|tee|tr|uniq|wc)\b[^|&;\n]*   # tells how the filter went
+      (;|\n)\s*(true|:|exit\s+0)      # the last command succeeds
+    | (?<!\|)\|\s*(cat|column|cut|head|nl|sort|tail|tee|tr|uniq|wc)\b[^|&;\n]*   # the exit code is that of a filter
     )\Z""",
     re.VERBOSE,
 )
-_LAST_OF_PIPE = re.compile(r"(?<!\|)\|\s*(\w[\w./-]*)[^|&;\n]*\Z")
-_HOLE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_LAST_OF_PIPE = pattern(r"(?<!\|)\|\s*(\w[\w./-]*)[^|&;\n]*\Z")
+_HOLE = pattern(r"\{\{.*?\}\}", re.DOTALL)
 """Replaces each hole, because the `|` of a filter is not a pipe."""
-_CANNOT_FAIL = re.compile(
-    r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b(?:[^|&;\n`$]|\$\w|\$\{\w+\})*\Z"
-)
+_CANNOT_FAIL = pattern(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b(?:[^|&;\n`$]|\$\w|\$\{\w+\})*\Z")
 
 
 @rule("WF406", "unchecked-exit-code", Severity.WARNING)
@@ -143,8 +141,9 @@ def _is_compared(found: StateRead) -> bool:
 def _may_fail(step: Shell) -> bool:
     command = _text(step)
     # With `fails_on_exit`, later steps see only the output of a command that succeeded.
-    if not command or step.setting("fails_on_exit"):
+    if not command or step.setting("fails_on_exit") or _HAS_FALLBACK.search(command):
         return False
+    # With `pipefail`, a pipe into `head` or `wc` does fail if an earlier command fails.
     if re.search(r"\bpipefail\b", command):
         return True
-    return not _ALWAYS_WELL.search(command) and not _CANNOT_FAIL.match(command)
+    return not _SUCCEEDS.search(command) and not _CANNOT_FAIL.match(command)

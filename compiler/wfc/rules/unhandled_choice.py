@@ -76,6 +76,7 @@ def _missing(
         words = {word.value for one in found.all if one.leaves == leaving for word in one.words}
         return {word if word in options else meant.to(word) or "" for word in words} & options.keys()
 
+    # If a condition leaves the list for some options, the steps after it see only the others.
     rest = options.keys() - named(leaving=True)
     handled = named(leaving=False) & rest
     missing = [name for name in options if name in rest - handled]

@@ -41,7 +41,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             near = names.to(name)
             yield Finding(
                 word.span,
-                f"unknown agent `{word.text[:100]}`: [tool.wfc.agents] does not have it",
+                f"unknown agent `{word.text[:100]}`: [tool.wfc.agents] does not define it",
                 help=f"did you mean `@{near}`?" if near else f"known: {', '.join(known)}",
                 fix=rename(word.node, f"@{near}", f"rename it to @{near}") if near else None,
                 step=step.name,

@@ -63,6 +63,7 @@ def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[S
         if run:
             yield run, before
         run, before = [], step
+        # Only reachable steps are searched inside: an unreachable one is reported as a whole.
         for inner in step.blocks():
             yield from _runs(inner, reached)
     if run:

@@ -87,6 +87,7 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
         name = first.name if first and not first.called else None
         if read.root == "item" and not isinstance(scope, Task):
             continue
+        # `inputs` as a whole, or with a computed key, may read any of them.
         if read.root in ("inputs", "item") and not isinstance(name, str):
             return everything
         if read.root == "item" and len(declared) == 1:

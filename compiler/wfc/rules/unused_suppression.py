@@ -57,6 +57,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for comment in comments:
         if not comment.items:
             yield _unreadable(comment)
+        # Checks may be silent because a part of the file can't be read, so its comments may still be needed.
         unused = [item for item in comment.items if _is_unused(item, file) and (is_whole or _is_firm(item))]
         fix = _removal(comment, unused) if unused else None
         for item in unused:

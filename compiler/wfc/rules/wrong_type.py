@@ -56,6 +56,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for step in file.steps:
         schema = step.values.get("result_schema")
         for inner in _schemas(schema.node) if isinstance(schema, Tree) else ():
+            # JSON Schema permits both, so these are warnings although the rule itself reports errors.
             for doubtful in (*_undescribed(inner), *_without_effect(inner)):
                 yield replace(doubtful, severity=Severity.WARNING, step=step.name)
 
@@ -80,6 +81,7 @@ def _undescribed(schema: Mapping) -> Iterator[Finding]:
 def _without_effect(schema: Mapping) -> Iterator[Finding]:
     """Keys of a schema that nothing is checked against."""
     keys = [entry.key.text for entry in schema.entries]
+    # `$ref` and extensions such as `x-order` may stand alone.
     if keys and not any(key in _KEYWORDS or key.startswith(("$", "x-")) for key in keys):
         first = schema.entries[0].value
         word = first.text if isinstance(first, Scalar) and first.text in SCHEMA_TYPES else "string"
@@ -158,6 +160,7 @@ def _respelt(file: SourceFile, shape: Shape, entry: Entry, bad: Mismatch) -> Fix
     ):
         return None
     name = _NO_WORD.sub("_", node.text.strip())
+    # If a step already writes a field of that name, the rename would merge two fields.
     if not _NAME.fullmatch(name) or any(name in step.writes() for step in file.steps):
         return None
     return rename(node, name, f"write {name}")

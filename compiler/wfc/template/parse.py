@@ -19,6 +19,7 @@ class Template:
     language = "jinja"
 
     def __init__(self, text: str) -> None:
+        # The runtime's own parser: what compiles here runs there.
         self._syntax = parse(text)
         self.text = text
         self.lone: bool = self._syntax.lone
@@ -103,8 +104,10 @@ def exclude_each_other(one: Template, other: Template) -> bool:
 
 
 def _conflict(one: Demand, other: Demand) -> bool:
+    # Two negative demands exclude nothing, and a truth test can't be compared with a value.
     if one[0] != other[0] or not (one[2] or other[2]) or (one[1] is _TRUTH) != (other[1] is _TRUTH):
         return False
+    # `1 == True` in Python.
     is_same = type(one[1]) is type(other[1]) and one[1] == other[1]
     return is_same if one[2] != other[2] else not is_same
 
@@ -134,6 +137,7 @@ def _equality(template: Template, node: nodes.Compare, holds: bool) -> Iterator[
     sides = (node.expr, node.ops[0].expr)
     for side, constant in (sides, sides[::-1]):
         if isinstance(constant, nodes.Const):
+            # Either side may be the constant.
             yield _source(template, side), constant.value, (word == "eq") is holds
 
 

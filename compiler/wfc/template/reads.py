@@ -97,6 +97,7 @@ def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
         elif isinstance(node.arg, nodes.Slice):
             # A slice is a new value: parts after it do not belong to the path before it.
             others += [bound for bound in (node.arg.start, node.arg.stop, node.arg.step) if bound]
+            # What precedes the slice is read as a path of its own.
             parts, end, called, node = [], 0, False, node.node
             continue
         else:
@@ -115,6 +116,7 @@ def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
 def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
     """The part, and the offset after its closing bracket."""
     opener = node.lineno
+    # Jinja gives a bracket and a dot the same node.
     if not syntax.is_bracket(opener):
         # `list.0` is an item too, with a dot.
         start, end = syntax.number_span(opener + 1)
@@ -122,9 +124,11 @@ def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
     closer = syntax.closer(opener)
     start, end = syntax.number_span(opener + 1)[0], syntax.number_span(closer - 1)[1]
     name = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    # Inside the quotes if the text has no escapes, so that a fix can replace the name alone.
     if isinstance(name, str) and closer == opener + 2 and syntax.text[start + 1 : end - 1] == name:
         start, end = start + 1, end - 1
     elif isinstance(name, bool) or not isinstance(name, (str, int)):
+        # `x[true]` is no name.
         name = None
     return Part(name, start, end), syntax.number_span(closer)[1]
 
@@ -163,12 +167,14 @@ def facts_of(syntax: Syntax, node: nodes.Node, outcome: bool) -> Facts:
     if not outcome:
         return NO_FACTS
     if isinstance(node, nodes.Filter) and node.name in DEFAULTS and _is_empty_default(node):
+        # A true result means that the value itself was there.
         return _fact(syntax, node.node, True)
     return _fact(syntax, node, True)
 
 
 def _facts_of_test(syntax: Syntax, node: nodes.Test, outcome: bool) -> Facts:
     if node.name in PRESENCE_TESTS:
+        # `is defined` says nothing about null.
         return _fact(syntax, node.node, False) if (node.name == "defined") is outcome else NO_FACTS
     if (node.name == "none" and not outcome) or (node.name == "ok" and outcome):
         return _fact(syntax, node.node, True)
@@ -199,6 +205,7 @@ def _fact(syntax: Syntax, node: nodes.Node | None, present: bool) -> Facts:
 def is_guarded(facts: Facts, root: str, path: list[Part]) -> bool:
     """Whether a test establishes that the whole path exists."""
     names = _named(root, path)
+    # The fact may be about a longer path: then the shorter one exists as well.
     return any(fact.names[: len(names)] == names for fact in facts)
 
 
@@ -212,6 +219,7 @@ def known_parts(facts: Facts, root: str, path: list[Part]) -> int:
         shared = 0
         while shared < min(len(names), len(solid)) and names[shared] == solid[shared]:
             shared += 1
+        # The root is not one of the parts.
         known = max(known, shared - 1)
     return known
 
@@ -243,6 +251,7 @@ class Walk:
         self.functions: list[Use] = []
         if syntax.ast is not None:
             self._statements(syntax.ast.body)
+        # Facts and branches are visited out of order.
         for found in (self.reads, self.filters, self.tests, self.functions):
             if len(found) > 1:
                 found.sort(key=lambda item: (item.start, item.end))
@@ -267,6 +276,7 @@ class Walk:
 
     def _if(self, node: nodes.If) -> None:
         facts, perhaps = self._facts, self._perhaps
+        # What holds in an `elif` includes that the conditions before it were false.
         for branch in (node, *node.elif_):
             self._expression(branch.test)
             self._perhaps = True
@@ -282,6 +292,7 @@ class Walk:
         targets = _names(node.target)
         perhaps, self._perhaps = self._perhaps, True
         if node.test is not None:
+            # The test sees the loop's variables, but not `loop`.
             self._inner([nodes.Output([node.test], lineno=node.lineno)], targets)
         self._inner(node.body, targets | {"loop"})
         self._inner(node.else_, set())
@@ -317,6 +328,7 @@ class Walk:
             self._call(node)
         elif isinstance(node, (nodes.And, nodes.Or)):
             self._expression(node.left)
+            # The right side of `and` is only evaluated if the left one is true, that of `or` if it is false.
             self._under(facts_of(self._syntax, node.left, isinstance(node, nodes.And)), node.right)
         elif isinstance(node, nodes.CondExpr):
             self._expression(node.test)
@@ -362,6 +374,7 @@ class Walk:
     def _filter(self, node: nodes.Filter) -> None:
         self.filters.append(Use(node.name, *self._syntax.token_span(node)))
         if node.node is not None:
+            # `default` is what makes a missing value harmless.
             self._expression(node.node, node.name in TOLERANT_FILTERS)
         self._arguments(node)
         self._name_argument(node, _NAMED_FILTERS, self.filters)

@@ -176,6 +176,7 @@ def _moment(reader: Reader, node: Node | None) -> float:
     except ValueError:
         reader.wrong(node.span, "`now` must be a time such as 2026-01-05T09:00:00Z")
         return START.timestamp()
+    # A time without a zone is UTC, so that a test has the same result on every machine.
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -55,6 +55,7 @@ class Questions:
         for state in chart.states():
             place = (scope, state.title)
             arguments = state.effect.arguments if state.effect and state.effect.name == "Ask" else None
+            # A wait takes no answer: it ends when its time has passed.
             if arguments is not None and arguments.get("wait_seconds") is None:
                 timing = {name: arguments[name] for name in _TIMING if arguments.get(name) is not None}
                 parameters = {**(arguments.get("parameters") or {}), **timing}
@@ -137,6 +138,7 @@ def _unknown(key: str, script: Script, questions: Questions) -> Report:
 def _misfits(key: str, answer: Answer, asked: list[Question], script: Script) -> Iterator[Report]:
     filled = [fill(one.kind, one.schema, answer.value) for one in asked]
     wrong = [misfit(result, one.schema) for result, one in zip(filled, asked, strict=True)]
+    # A key may name steps of several scopes, and the answer is wrong only if it fits none of them.
     if all(wrong) and answer.span is not None:
         hint = _shape(asked[0].schema, filled[0], script)
         yield Report("WF120", answer.span, f"this can't be the result of `{key}`: {wrong[0]}", hint)
@@ -159,6 +161,7 @@ def misfit(result: Any, schema: Any) -> str:
     """Why a result can't be the answer; empty if it can."""
     if reports_failure(result):
         return ""
+    # The message must not quote a secret.
     is_secret = isinstance(schema, dict) and schema.get("writeOnly") is True
     try:
         found, unreadable = read(result, schema)

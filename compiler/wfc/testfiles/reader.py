@@ -72,6 +72,7 @@ class Reader:
             if key not in known:
                 free = [name for name in known if name not in entries]
                 self.wrong(span, f"{what} has no key `{key}`", did_you_mean(key, free), "WF004")
+                # A misspelt key is reported once, not as missing as well.
                 missing = [name for name in missing if name != nearest(key, free)]
         for key in missing:
             assert node is not None

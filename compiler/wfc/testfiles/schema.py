@@ -94,7 +94,7 @@ _TEST = {
     "properties": {
         "name": {
             "type": "string",
-            "description": "What holds, as a sentence. Each name occurs once in a file.",
+            "description": "The expected behaviour, as a sentence. Each name occurs once in a file.",
         },
         "inputs": _INPUTS,
         "answers": {**_ANSWERS, "description": f"{_ANSWERS['description']} All of them must be used."},

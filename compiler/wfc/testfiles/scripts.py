@@ -7,8 +7,6 @@ from typing import Any
 from wfc.struct import struct
 from wfc.testfiles.reader import Reader
 from wfc.yaml import Node, Sequence, Span
-from wfc_runtime.reports import STATUSES
-from wfc_runtime.results import is_report
 
 _SHELL = {"stdout": "", "stderr": "", "exit_code": 0}
 
@@ -21,10 +19,15 @@ def fill(kind: str, schema: Any, value: Any) -> Any:
         if isinstance(value, dict):
             return {**_SHELL, **value}
         return {**_SHELL, "stdout": value} if isinstance(value, str) else value
+    # Imported here: few files are test files, and every check would wait for it.
+    from wfc_runtime.reports import STATUSES
+    from wfc_runtime.results import is_report
+
     if is_report(schema) and value in STATUSES:
         return {"status": value, "summary": value}
     if isinstance(value, dict) or not isinstance(schema, dict) or schema.get("type") != "object":
         return value
+    # The short form: a plain value stands for the only required property.
     required = schema.get("required")
     return {required[0]: value} if isinstance(required, list) and len(required) == 1 else value
 

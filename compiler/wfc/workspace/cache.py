@@ -44,6 +44,7 @@ from wfc_runtime.version import __version__
 if TYPE_CHECKING:
     from wfc_runtime.store.queries import Waiting
 
+# Answers to this many questions: a developer works on a few projects at a time.
 _MOST_FILES = 100
 _MOST_TEXT = 1_000_000
 _MOST_DATA = 50_000_000
@@ -95,17 +96,21 @@ class Snapshot:
         """The text files that workflows name, by the path of the workflow and the name."""
         paths = {str(as_typed(path)): one for path, one in self.others.items()}
         paths |= {str(path): one for path, one in self.selected.items()}
+        # A workflow names text files relative to itself, hence the pair.
         return {(path, name): text for path, one in paths.items() for name, text in one.texts.items()}
 
     @classmethod
     def of(cls, selection: Selection) -> Snapshot:
         config = selection.config
-        companions = read_companions(selection)
+        selected = {path: _content(path, config) for path in (*selection.files, *selection.tests)}
+        others = {path: _content(path, config) for path in other_files(selection, template_folders())}
+        read = [(path, one.data) for path, one in (*selected.items(), *others.items())]
+        companions = read_companions(selection, read)
         beside = [as_bytes(part) for one in companions.items() for part in one]
         return cls(
             digest_of([*_surroundings(config), *beside]),
-            {path: _content(path, config) for path in (*selection.files, *selection.tests)},
-            {path: _content(path, config) for path in other_files(selection, template_folders())},
+            selected,
+            others,
             stored_runs(config),
             companions,
         )
@@ -114,7 +119,9 @@ class Snapshot:
         yield self.surroundings.encode()
         for contents in (self.selected, self.others):
             yield from (content.digest.encode() for content in contents.values())
+            # Separates the two lists, so that a file can't move from one to the other unnoticed.
             yield b""
+        # Findings about removed steps depend on the runs that wait in them.
         yield as_bytes(repr(self.runs))
 
 
@@ -129,6 +136,7 @@ class Memory:
     @classmethod
     def of(cls, question: Any, snapshot: Snapshot, also: Callable[[], Iterable[bytes]] = tuple) -> Memory:
         """`question`: the command and its options; `also`: inputs in addition to the snapshot."""
+        # The style of the terminal is part of the question, since the stored answer has colours in it.
         asked = as_bytes(repr((question, os.getcwd(), style_for(sys.stdout))))
 
         def key_now() -> str:
@@ -163,6 +171,7 @@ def read_sealed(place: Path, key: str) -> Any:
         match json.loads(place.read_bytes()):
             case {"key": found, "seal": seal, "body": str(body)}:
                 # The seal detects a file that was cut short or damaged, which may still be valid JSON.
+                # The key alone says nothing about whether the file is complete.
                 if found == key and seal == _seal(key, body):
                     return json.loads(body)
     except (OSError, ValueError, RecursionError):
@@ -224,6 +233,7 @@ def as_bytes(text: str) -> bytes:
 
 def _content(path: Path, config: Config) -> Content:
     """A file that can't be read is not an error here; the command that needs it reports it."""
+    # The resolved path as well, since a link may be changed to another file.
     where = as_bytes(f"{path} {os.path.realpath(path)}")
     try:
         data = read_bytes(path, config)
@@ -240,6 +250,7 @@ def _content(path: Path, config: Config) -> Content:
 
 def _surroundings(config: Config) -> Iterator[bytes]:
     yield as_bytes(
+        # Whatever else can change an answer: settings, shared folders, and the paths of annotations.
         repr((__version__, sys.version, config, template_folders(), os.environ.get(GITHUB_WORKSPACE)))
     )
     yield as_bytes("\n".join(sorted(_libraries())))

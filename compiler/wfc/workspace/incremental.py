@@ -73,6 +73,7 @@ def _check(
     files: _Files, index: _Index, changed: list[str], progress: Callable[[int, int], None]
 ) -> list[list[Diagnostic]]:
     project = files.project_of({path for one in changed for path in index.needed_for(one)})
+    # Names of all files without parsing them, for suggestions.
     project.known_names = list(index.by_name)
     return run_in_workers(check_file, [files.parsed[path] for path in changed], project.processes, progress)
 
@@ -157,6 +158,7 @@ class _Files:
             for path in contents:
                 if path in needed:
                     self.parse(path)
+            # Files that were parsed for their facts stay in the project, in the order of the snapshot.
             project.files[:] = [self.parsed[path] for path in contents if path in self.parsed]
         return self._project
 
@@ -170,6 +172,7 @@ class _Files:
 
     def holds(self, source: Source) -> bool:
         """Whether a cached finding in this source can be located by the path of the source."""
+        # Two files may have the same path in messages, such as one that was staged.
         return source.path in self.contents and self.source(source.path).text == source.text
 
 
@@ -186,6 +189,7 @@ class _Index:
         for path, facts in self.facts.items():
             if facts.name is not None:
                 self.by_name.setdefault(facts.name, []).append(path)
+        # Of all names, since a new workflow can be a better suggestion.
         self._names = digest_of(map(as_bytes, self.by_name))
         self._by_place = {os.path.realpath(path): path for path in self.facts}
         self._callers: dict[str, list[str]] = {}
@@ -201,6 +205,7 @@ class _Index:
         """A digest of everything that the findings of a file depend on."""
         facts, digest = self.facts[path], self._files.digest
         name = facts.name or ""
+        # Inputs that callers pass decide a fix of this file.
         given = {one for caller in self._callers.get(name, ()) for one in self.facts[caller].calls[name]}
         depends_on = (
             digest(path),
@@ -222,6 +227,7 @@ class _Index:
         yield path
         yield from self._called(path)
         yield from self._clashing(path)
+        # The inputs that they pass are part of a fix.
         yield from self._callers.get(self.facts[path].name or "", ())
         yield from self._tested(path)
         if self.facts[path].tests and not self._tested(path):
@@ -239,6 +245,7 @@ class _Index:
         todo = [path]
         while todo:
             for name in self.facts[todo.pop()].calls:
+                # All files of that name: which of them is called is for the rules to report.
                 called = [one for one in self.by_name.get(name, ()) if one not in found]
                 found |= dict.fromkeys(called)
                 todo += called
@@ -246,6 +253,7 @@ class _Index:
 
     def _clashing(self, path: str) -> list[str]:
         name = self.facts[path].name
+        # On systems without case, two names may need the same module file.
         return self._modules[_module(name)] if name is not None else []
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wfc.config import Config, TextFile
+from wfc.config import Config, TextFile, real
 from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import (
     Selection,
@@ -32,15 +32,16 @@ def load_project(
     selection: Selection,
     texts: Mapping[Path, str | bytes] | None = None,
     *,
+    opened: Mapping[Path, str] | None = None,
     with_runs: bool = False,
     with_templates: bool = True,
     snapshot: Snapshot | None = None,
 ) -> tuple[Project, dict[Path, SourceFile]]:
     """Read the selected workflows and test files, or the texts given for them; others only when a name asks for them.
 
-    `with_runs`: rules can read the runs in the project's store, if there is one. `with_templates`: calls also find the
-    workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names. `snapshot`: take all files and runs from the
-    snapshot and read nothing.
+    `opened`: texts that count in place of other files on disk, for what workflows import. `with_runs`: rules can read
+    the runs in the project's store, if there is one. `with_templates`: calls also find the workflows of the folders
+    that `WORKFLOWS_TEMPLATE_PATHS` names. `snapshot`: take all files and runs from the snapshot and read nothing.
     """
 
     def others() -> Iterable[tuple[str, bytes]]:
@@ -52,7 +53,7 @@ def load_project(
     def read(path: Path) -> bytes:
         given = texts.get(path) if texts else None
         if given is not None:
-            return given.encode() if isinstance(given, str) else given
+            return _as_bytes(given)
         return snapshot.selected[path].read() if snapshot else read_bytes(path, selection.config)
 
     runs: Callable[[], Iterable[Waiting]] = tuple
@@ -63,13 +64,20 @@ def load_project(
 
     def companions() -> dict[str, str]:
         if not known:
-            known.append(read_companions(selection))
+            given = {**(opened or {}), **(texts or {})}
+            data = {real(path): _as_bytes(text) for path, text in given.items()}
+            known.append(read_companions(selection, opened=data))
         return known[0]
 
     project.companions = companions
     paths = (*selection.files, *selection.tests)
     files = {path: load_file(str(path), read(path), selection.config, project) for path in paths}
     return project, files
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    # An editor may send lone surrogates, which no file can have.
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 
 def new_project(

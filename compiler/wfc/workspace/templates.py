@@ -1,23 +1,22 @@
 """Workflow folders in addition to those of the project: `WORKFLOWS_TEMPLATE_PATHS`, separated by commas, the user's own
 `~/.aromcp/workflows`, and the library that wfc ships.
 
-Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A workflow in a later
-folder overrides one of the same name in an earlier folder, and all of them override those of the project, except for
-the user's and the library: a workflow of the project hides one of the same name there.
+Their YAML is compiled in memory when a server first needs it, and again when a file has changed; the library is shipped
+with its compiled modules. A workflow in a later folder overrides one of the same name in an earlier folder, and all of
+them override those of the project, except for the user's and the library: a workflow of the project hides one of the
+same name there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
-from wfc.project import Project, load_file
 from wfc.testfiles import is_test_file
 from wfc.workspace.files import Selection, is_source_name, read_bytes
-from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import read_header
 from wfc_runtime.registry import Module, Registry
@@ -43,29 +42,43 @@ class TemplateRegistry(Registry):
         self._folders = list(folders)
         self._own = _Compiled(config, self._folders)
         self._users = _Compiled(config, [users] if users else [])
-        # With the agents of the library instead of the project's.
-        self._library = _Compiled(
-            Config(library) if library else config, [library / "workflows"] if library else []
-        )
+        self._library = _Shipped(library, self) if library else None
 
     def find(self, name: str) -> Module:
         with self._lock:
             self._refresh()
             if name in self._own:
                 return self._own.module(name)
-            for last in (self._users, self._library):
-                if name in last and name not in self._names_of_project():
-                    return last.module(name)
-            return super().find(name)
+            if self._has_user(name):
+                return self._users.module(name)
+            return self._in_library(name) or super().find(name)
+
+    def is_from_library(self, name: str) -> bool:
+        with self._lock:
+            self._refresh()
+            return name not in self._own and not self._has_user(name) and self._in_library(name) is not None
+
+    def _has_user(self, name: str) -> bool:
+        return name in self._users and not self._is_of_project(name)
+
+    def _in_library(self, name: str) -> Module | None:
+        """The library's workflow of the name, unless the project has one."""
+        found = self._library.named(name) if self._library else None
+        return None if found is None or self._is_of_project(name) else found
+
+    def _is_of_project(self, name: str) -> bool:
+        # A module that can't be used hides others too: they must not be started in its place.
+        return isinstance(self._likely(name), DefinitionError) or name in self._names_of_project()
 
     def modules(self) -> list[Module]:
         with self._lock:
             self._refresh()
             found = [module for module in super().modules() if module.workflow.name not in self._own]
             found += self._own.modules.values()
-            for last in (self._users, self._library):
+            library = self._library.modules() if self._library else []
+            for last in (self._users.modules.values(), library):
                 names = {module.workflow.name for module in found} | {*self._own.broken}
-                found += [module for name, module in last.modules.items() if name not in names]
+                found += [module for module in last if module.workflow.name not in names]
             return sorted(found, key=lambda module: module.workflow.name)
 
     def hidden(self) -> list[tuple[str, str]]:
@@ -93,7 +106,30 @@ class TemplateRegistry(Registry):
     def _refresh(self) -> None:
         self._own.refresh(self)
         self._users.refresh(self)
-        self._library.refresh(self)
+
+
+class _Shipped(Registry):
+    """The library. Its modules are shipped with wfc and are loaded like its own code, without reading their sources."""
+
+    def __init__(self, library: Path, shown_with: Registry) -> None:
+        super().__init__(library / "generated")
+        self._root = library
+        # One table of loaded versions, so that none is executed twice.
+        self._by_digest = shown_with._by_digest
+
+    def named(self, name: str) -> Module | None:
+        """The workflow of a name. No other module is loaded."""
+        found = self._likely(name)
+        return found if isinstance(found, Module) and found.workflow.name == name else None
+
+    def _read(self, path: Path) -> Module | DefinitionError | None:
+        found = super()._read(path)
+        if not isinstance(found, Module):
+            return found
+        # The path in its header is relative to the library, and others are relative to the project.
+        module = replace(found, source=str(self._root / found.source))
+        self._keep(module)
+        return module
 
 
 class _Compiled:
@@ -102,7 +138,7 @@ class _Compiled:
     def __init__(self, config: Config, folders: list[Path]) -> None:
         self._config = config
         self._folders = folders
-        self._stamps: _Stamps | None = None
+        self._stamps: _Stamps = {}
         self.paths: dict[str, Path] = {}
         self.modules: dict[str, Module] = {}
         self.broken: dict[str, DefinitionError] = {}
@@ -119,6 +155,10 @@ class _Compiled:
         stamps = {path: _stamp(path) for folder in self._folders for path in _files(folder)}
         if stamps == self._stamps:
             return
+        # Only servers with such folders need the compiler.
+        from wfc.compiler import compile_project
+        from wfc.workspace.loading import load_project
+
         self.modules, self.broken = {}, {}
         chosen = self.paths = self._chosen(list(stamps))
         project, files = load_project(Selection(self._config, list(chosen.values()), []))
@@ -134,6 +174,8 @@ class _Compiled:
 
     def _chosen(self, paths: list[Path]) -> dict[str, Path]:
         """The file of each name; the last file with a name is used."""
+        from wfc.project import Project, load_file
+
         found: dict[str, Path] = {}
         for path in paths:
             # Loaded alone, so that files with the same workflow name do not clash.

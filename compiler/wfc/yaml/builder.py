@@ -75,6 +75,7 @@ def open_with_python(text: str) -> EventStream:
     def next_event() -> Event | None:
         event = stream()
         if isinstance(event, ScalarEvent):
+            # Raises for half of a surrogate pair, as libyaml does.
             event.value.encode("utf-8")
         return event
 
@@ -84,6 +85,7 @@ def open_with_python(text: str) -> EventStream:
 try:
     from yaml.cyaml import CBaseLoader
 except ImportError:
+    # PyYAML without its C part is several times slower, but reads the same; `wfc doctor` reports it.
     open_events = open_with_python
 else:
 
@@ -123,11 +125,13 @@ class Frame:
         if not self.is_mapping or len(self.items) % 2 == 0:
             return False
         key = self.items[-1]
+        # A quoted "<<" is an ordinary key.
         return isinstance(key, Scalar) and key.text == "<<" and not key.style
 
     def add_height(self, child: Node, height: int) -> int:
         """Count the levels of a child before it is added. Levels that a merge dissolves do not count."""
         if height and self.is_merging:
+            # The merged mapping dissolves into this one; a list of mappings is one level more.
             height -= 1 if isinstance(child, Mapping) else 2
         self.height = max(self.height, height)
         return height
@@ -154,6 +158,7 @@ def to_entries(items: list[Node], problems: list[Problem]) -> list[Entry]:
     entries: list[Entry] = []
     merged: list[Node] = []
     for key, value in zip(items[::2], items[1::2], strict=True):
+        # `type` and not `isinstance`: this runs for every key.
         if type(key) is not Scalar or key.value is None:
             problems.extend(_refuse_key(key))
         elif key.text == "<<" and not key.style:
@@ -169,6 +174,7 @@ def _merge(entries: list[Entry], values: list[Node], problems: list[Problem]) ->
     present = {entry.key.text for entry in entries}
     for value in values:
         for mapping in value.items if isinstance(value, Sequence) else [value]:
+            # Earlier mappings win over later ones, and explicit entries over both.
             if not isinstance(mapping, Mapping):
                 problems.extend(_refuse_merge(mapping))
                 continue
@@ -194,6 +200,7 @@ def _refuse_key(key: Node) -> list[Problem]:
 
 def _refuse_merge(value: Node) -> list[Problem]:
     if _is_lost_alias(value):
+        # An alias that is not defined has been reported where it stands.
         return []
     message = "'<<' merges a mapping or a list of mappings, and this is neither"
     return [Problem("syntax", message, value.span, help="name the anchor of a mapping: '<<: *defaults'")]
@@ -219,6 +226,7 @@ class TreeBuilder:
         self.source = source
         self._text = source.text
         self._limits = limits
+        # In a local, because it is compared for every node.
         self._most = limits.max_nodes
         self._templates = templates
         self._count = 0
@@ -267,13 +275,16 @@ class TreeBuilder:
         if anchor is not None or event.tag is not None:
             start = self._skip_properties(event, start, end)
         elif start == end:
+            # An omitted value has no characters of its own, and needs a place for messages.
             start = end = place_of_nothing(self._text, start, self.end)
         value: ScalarValue = text
         if not style:
             value = resolve_plain(text)
+            # Most scalars are short, so the pattern is rarely applied.
             if len(text) > MAX_DIGITS:
                 self._check_number(text, start, end)
             if self._templates and self._holds_template(start, end):
+                # The placeholder was parsed; the author's own text is put back.
                 value = text = self._text[start:end]
         elif style in "|>":
             end = end_of_block(self._text, start, end)
@@ -284,6 +295,7 @@ class TreeBuilder:
             self._refuse_more(1, start, end)
         self._frame.items.append(node)
         self.end = end
+        # A scalar has the size of one node and no depth.
         if anchor is not None:
             self._anchors[anchor] = Anchored(node, 1, 0)
 
@@ -319,6 +331,7 @@ class TreeBuilder:
             start = self._skip_properties(event, start, end)
         # YAML takes an unquoted `{{ x }}` for a mapping in a mapping. No workflow means that.
         if self._text.startswith("{{", start) and start not in self._templates:
+            # Reported as what it is; a mapping as a key would be reported as something else.
             raise BareTemplateError(start, self.bracket is not None)
         self._check_depth(len(self._frames), start, start + 1)
         is_mapping = type(event) is events.MappingStartEvent
@@ -328,6 +341,7 @@ class TreeBuilder:
             self._anchors[event.anchor] = frame
         self._frames.append(frame)
         self._frame = frame
+        # What follows an opening bracket begins there, for messages about what is missing.
         self.end = start
 
     def _close(self, event: events.CollectionEndEvent) -> None:
@@ -412,6 +426,7 @@ def parse_document(source: Source, limits: YamlLimits) -> Document:
     if problems:
         return Document(None, problems)
     text = source.text
+    # Offsets of templates that were masked in an earlier pass.
     templates: list[int] = []
     budget = _REREADING_BUDGET
     while budget > 0:
@@ -425,9 +440,11 @@ def parse_document(source: Source, limits: YamlLimits) -> Document:
             problems.append(to_problem(span))
             insort(templates, span.start)
             text = mask(text, span)
+            # A file of thousands of unquoted templates must not take quadratic time.
             budget -= span.end + len(text) // 10  # copying the rest costs a tenth of reading it
             continue
         return Document(builder.root, _in_order(problems + builder.problems))
+    # The budget is used up: the problems found so far are reported.
     return Document(None, _in_order(problems))
 
 
@@ -449,6 +466,7 @@ def _read(text: str, builder: TreeBuilder) -> None:
 def _give_up(error: Exception, text: str, builder: TreeBuilder) -> None:
     failure = Failure.of(error, builder.source, builder.end, builder.last, builder.bracket)
     template = find_bare_template(text, builder.end, failure.at, failure.bracket is not None)
+    # The usual cause of a syntax error in a workflow, whatever the parser calls it.
     if template is not None:
         raise template
     builder.failed = True

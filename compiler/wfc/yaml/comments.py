@@ -22,6 +22,7 @@ def iter_comments(source: Source, root: Node | None) -> Iterator[tuple[Span, str
     starts = [start for start, _ in inside]
     while at >= 0:
         number = bisect_right(starts, at) - 1
+        # A `#` inside a text is no comment; the search continues after the text.
         if number >= 0 and at < inside[number][1]:
             end = inside[number][1]
         else:
@@ -33,11 +34,13 @@ def iter_comments(source: Source, root: Node | None) -> Iterator[tuple[Span, str
 def _scalar_extents(root: Node | None) -> Iterator[tuple[int, int]]:
     """Start and end of every scalar's text; a block's header is left out, as a comment may follow it."""
     pending: list[Node] = [] if root is None else [root]
+    # Aliases repeat nodes, and a chain of them could repeat very many.
     seen: set[int] = set()
     while pending:
         node = pending.pop()
         if isinstance(node, Scalar):
             span = node.span
+            # The header of a block may be followed by a comment.
             start = _end_of_line(span.source.text, span.start) if node.style in ("|", ">") else span.start
             yield start, max(start, span.end)
         elif id(node) not in seen:

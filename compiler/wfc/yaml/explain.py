@@ -58,10 +58,12 @@ class Failure:
         if not isinstance(
             error, MarkedYAMLError
         ):  # an escape, in quotes or in a tag, of a character that is none
+            # The parser gives no position for it, so the place is the next token.
             found = _LEAD_IN.match(source.text, end)
             at = found.end() if found else end
             return cls(source, "an escape sequence names no character", "", at, at, last, bracket)
         size = len(source.text)
+        # Marks may be one past the end.
         at = min(error.problem_mark.index, size) if error.problem_mark else end
         opened = min(error.context_mark.index, size) if error.context_mark else at
         return cls(source, error.problem or "", error.context or "", at, opened, last, bracket)
@@ -125,12 +127,14 @@ def unclosed_bracket(failure: Failure) -> Problem | None:
     if failure.bracket is None:
         return None
     sign = failure.source.text[failure.bracket]
+    # The wrong bracket is a clearer message than a missing one.
     if failure.char in ("]", "}") and failure.char != _CLOSING.get(sign):
         message = f"'{failure.char}' cannot close what '{sign}' opened"
         related = ((failure.character(failure.bracket), f"the '{sign}'"),)
         return failure.explained(
             message, failure.character(failure.at), f"close it with '{_CLOSING[sign]}'", related
         )
+    # Something else is wrong inside the bracket.
     if not failure.is_at_end and not _is_outdented(failure, failure.bracket):
         return None
     help = f"add the closing {_CLOSING[sign]}, or quote the value if the {sign} is part of a text"
@@ -148,6 +152,7 @@ def missing_comma(failure: Failure) -> Problem | None:
         return None
     sign = failure.source.text[failure.bracket]
     start = failure.at
+    # The text before a missing comma has been read as one text with the next one.
     if failure.last is not None and failure.last.span.end == failure.at:
         start = max(
             failure.last.span.start, failure.line_start(failure.at) + len(failure.indentation(failure.at))
@@ -184,6 +189,7 @@ def overlong_key(failure: Failure) -> Problem | None:
     if failure.last is None or "mapping values are not allowed" not in failure.problem:
         return None
     span = failure.last.span
+    # Several lines that YAML joined are not one long key.
     if span.end != failure.at or span.end - span.start <= _MAX_KEY or _is_folded(failure):
         return None
     message = f"a key of {span.end - span.start:,} characters is too long: YAML allows {_MAX_KEY:,}"
@@ -226,6 +232,7 @@ def _no_colon(failure: Failure, start: int) -> Problem:
     """Explain a line without `: `."""
     line = failure.rest_of_line(start)
     colon = _COLON_WITHOUT_SPACE.search(line.source.text, line.start, line.end)
+    # A quoted or bracketed beginning is no `key:value`.
     if colon is None or line.text[0] in "'\"[{":
         message = f"expected ':' after '{excerpt(line.text)}'"
         return failure.explained(message, line, "each line of a mapping is 'key: value'")
@@ -256,6 +263,7 @@ def text_after_value(failure: Failure) -> Problem | None:
     mark = failure.last.style
     inside = "''" if mark == "'" else '\\"'
     help = f"quote the whole value; a {mark} inside the text is written {inside}"
+    # The quote was probably meant to close in an earlier line.
     if failure.last.span.line < span.line:
         help = (
             f"is the closing {mark} missing in line {failure.last.span.line}, where the quoted text begins?"
@@ -279,6 +287,7 @@ def wrong_indentation(failure: Failure) -> Problem | None:
     kind = failure.context.split()[-1].replace("collection", "list")
     related = ((failure.character(failure.opened), f"the {kind} begins here"),)
     span = failure.rest_of_line(failure.at)
+    # A dash at the right depth, but in a mapping.
     if re.match(r"-(?:\s|$)", span.text) and not _is_deeper(failure):
         help = "remove the '- ', or indent the list under its key"
         return failure.explained("a list item where a key is expected", span, help, related)
@@ -304,6 +313,7 @@ def _is_folded(failure: Failure) -> bool:
 
 def explain(failure: Failure) -> Problem:
     """The first explanation that fits, or the parser's own message."""
+    # The order matters: more specific explanations come first.
     for explanation in _EXPLANATIONS:
         if (problem := explanation(failure)) is not None:
             return problem
@@ -317,6 +327,7 @@ _CONFLICT_END = pattern(r"^>{7} ", re.MULTILINE)
 def _merge_conflict(failure: Failure) -> Problem | None:
     text = failure.source.text
     found = _CONFLICT.search(text)
+    # `<<<<<<<` alone may be part of a text.
     if found is None or not _CONFLICT_END.search(text, found.end()):
         return None
     help = "keep the correct parts of both sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
@@ -461,6 +472,7 @@ def span_of(source: Source, template: BareTemplateError) -> Span:
     """The text that needs quotes: the rest of the line or, inside brackets, of the item."""
     start = template.start
     line_end = _match_end(_REST_OF_LINE, source.text, start, len(source.text))
+    # Inside brackets the first `}}` ends the value; otherwise an expression may contain some.
     closing = source.text.find if template.in_flow else source.text.rfind
     closed = closing("}}", start, line_end)
     if closed < 0:
@@ -475,6 +487,7 @@ def span_of(source: Source, template: BareTemplateError) -> Span:
 
 def mask(text: str, span: Span) -> str:
     """The text with a plain word of the same length instead of the span."""
+    # The same length, so that all offsets stay valid.
     return text[: span.start] + "_" * (span.end - span.start) + text[span.end :]
 
 

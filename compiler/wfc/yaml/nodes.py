@@ -38,6 +38,7 @@ def resolve_plain(text: str) -> str | int | float | bool | None:
     """The value of a plain scalar."""
     if text in _WORDS:
         return _WORDS[text]
+    # Only texts that could be numbers are compared with the patterns.
     if text[0] in _NUMBER_STARTS:
         return _resolve_number(text)
     return text
@@ -52,6 +53,7 @@ def _resolve_number(text: str) -> str | int | float:
         if len(text) > MAX_DIGITS:
             return text
         base = _BASES.get(text[:2], 10)
+        # In YAML 1.2, `010` is ten and not eight.
         return int(text[2:] if base != 10 else text, base)
     if _FLOAT.fullmatch(text):
         return float(text)
@@ -154,6 +156,7 @@ def locate(scalar: Scalar, start: int, end: int) -> Span:
     start = max(0, min(start, length))
     end = max(start, min(end, length))
     margin = _QUOTES.get(scalar.style)
+    # Flow scalars in one line without escapes: nearly all of them.
     span = scalar.span
     # Every escape and fold shortens the text: if the lengths are equal, offsets need no translation.
     if margin is not None and span.end - span.start - 2 * margin == length:
@@ -176,6 +179,7 @@ def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
     """The pieces of the text with their offsets in it; none if together they do not give the text."""
 
     span, text = scalar.span, scalar.span.source.text
+    # Block texts are decoded by their lines, and need no quotes.
     if scalar.style in _QUOTES:
         margin = _QUOTES[scalar.style]
         pieces = decode_flow(text, span.start + margin, span.end - margin, scalar.style)
@@ -270,6 +274,7 @@ def _fold(breaks: list[Piece], escaped: bool) -> list[Piece]:
         return others
     if first.text != "\n":  # YAML 1.1 keeps the line and paragraph separators of Unicode
         return breaks
+    # Of several breaks the first is dropped, and each other one stays a newline.
     return others or [replace(first, text=" ")]
 
 
@@ -296,6 +301,7 @@ def decode_block(text: str, start: int, decoded: str) -> list[Piece]:
             missing = len(decoded) - sum(len(piece.text) for piece in pieces)
             return pieces + (pending + line.blanks)[: max(0, missing)]
         is_spaced = line.content.text[0] in " \t"
+        # Folding applies between two lines that are not indented further.
         if is_folded and not was_spaced and not is_spaced and pending and pending[0].text == "\n":
             pending = [] if line.blanks else [replace(pending[0], text=" ")]
         pieces += [*pending, *line.blanks, line.content]
@@ -316,6 +322,7 @@ class _Line:
 def _block_lines(text: str, at: int, indent: int) -> Iterator[_Line]:
     while True:
         blanks: list[Piece] = []
+        # Lines with less indentation are empty lines, or come after the block.
         begin = _end(_SPACES, text, at, at + indent)
         while found := _BREAK.match(text, begin):
             blanks.append(_break(found))
@@ -340,6 +347,7 @@ def _find_indent(text: str, at: int, decoded: str) -> int:
         return max(1, len(written[1]) - len(spaces[1]))
     widest = max(len(line) for line in _BREAK.split(decoded))
     if not widest:  # nothing but line breaks: any blank line is as good as empty
+        # Larger than any indentation, so that every line counts as blank.
         return len(text)
     return max(1, max(len(line) for line in _BREAK.split(written[0])) - widest)
 
@@ -371,9 +379,11 @@ def nodes_of(root: Node | None) -> Nodes:
         elif id(node) not in seen:
             seen.add(id(node))
             if isinstance(node, Sequence):
+                # Reversed, because the last one is taken first.
                 pending.extend(reversed(node.items))
                 continue
             mappings.append(node)
             for entry in reversed(node.entries):
                 pending += (entry.value, entry.key)
+    # An alias repeats a scalar, which is one place in the file.
     return Nodes(list({id(scalar): scalar for scalar in scalars}.values()), mappings)

@@ -31,6 +31,7 @@ def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Pr
             source = Source(path, data.decode(encoding, errors="replace"))
             message = f"the file is encoded as {encoding}, and must be UTF-8"
             return source, [Problem("syntax", message, source.start, help="save it as UTF-8")]
+    # A byte order mark is allowed at the beginning, and is not part of the text.
     return _read_utf8(data.removeprefix(codecs.BOM_UTF8), path)
 
 
@@ -56,15 +57,18 @@ def _read_utf8(data: bytes, path: str) -> tuple[Source, list[Problem]]:
     except UnicodeDecodeError as error:
         source = Source(path, data.decode("utf-8", errors="replace"))
         problems = [_invalid_utf8(source, data, error.start)]
+    # An invalid byte becomes U+FFFD, which is allowed, so both searches are needed.
     return source, problems + find_forbidden_characters(source)
 
 
 def _invalid_utf8(source: Source, data: bytes, start: int) -> Problem:
     message = f"the byte 0x{data[start]:02X} is not valid UTF-8"
     written_by_hand = data.count("\ufffd".encode())
+    # The author may have written the same character.
     count = source.text.count("\ufffd") - written_by_hand
     if count > 1:
         message += f" (the first of {count:,} such places)"
+    # Everything before the first invalid byte is valid.
     offset = len(data[:start].decode("utf-8"))
     return Problem("syntax", message, source.span(offset, offset + 1), help="save the file as UTF-8")
 

@@ -23,8 +23,14 @@ class Source:
     @cached_property
     def line_starts(self) -> list[int]:
         if "\r" not in self.text:
+            # The usual case, several times faster than a regular expression.
             return list(accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
         return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+
+    @property
+    def line_break(self) -> str:
+        """The line break that the file uses."""
+        return "\r\n" if "\r\n" in self.text else "\n"
 
     def position(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of a character offset."""
@@ -107,6 +113,7 @@ def find_tag(text: str, start: int, end: int) -> tuple[int, int]:
 
 def end_of_block(text: str, start: int, end: int) -> int:
     """The end of a block scalar's last line with content, or of its header if it has none."""
+    # Marks of libyaml include the blank lines after a block.
     content = start + len(text[start:end].rstrip(_BLANK_OR_BREAK))
     found = _BLANKS.match(text, content, end)
     return found.end() if found else content

@@ -28,6 +28,7 @@ def _entry(start: str, value: Any, indent: int) -> Iterator[str]:
     """The lines of a value after its key or dash."""
     if isinstance(value, str) and _can_be_block(value):
         yield f"{start} {_block_mark(value)}"
+        # Indented from the key, not from the dash, which YAML allows as well.
         pad = " " * (indent + 2)
         yield from (f"{pad}{line}" if line else "" for line in value.rstrip("\n").split("\n"))
         yield from [""] * (len(value) - len(value.rstrip("\n")) - 1)
@@ -48,6 +49,7 @@ def _item(item: Any, indent: int) -> Iterator[str]:
         yield from _entry(f"{pad}-", item, indent)
         return
     lines = _mapping(item, indent + 2)
+    # The first entry of a mapping stands on the line of its dash.
     yield f"{pad}- {next(lines).lstrip()}"
     yield from lines
 
@@ -78,6 +80,7 @@ def _flow_scalar(value: Any) -> str:
 def _scalar(value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
+    # A leading or trailing blank would be lost.
     is_plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and value == value.strip()
     return value if is_plain else _quoted(value)
 
@@ -95,6 +98,7 @@ def _can_be_block(text: str) -> bool:
     lines = text.split("\n")
     return (
         len(lines) > 1
+        # Indentation of the first line would be read as that of the block.
         and bool(lines[0].strip())
         and not lines[0].startswith((" ", "\t"))
         and bool(text.rstrip("\n").split("\n")[-1].strip())

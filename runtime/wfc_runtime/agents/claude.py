@@ -19,7 +19,7 @@ from wfc_runtime.agents.base import (
     Outcome,
     ToolCall,
     crash,
-    is_unknown_session,
+    is_unusable_session,
     json_objects,
     number,
     outage_of,
@@ -33,6 +33,8 @@ _TOOLS = {
     "web": ("WebFetch", "WebSearch"),
 }
 _ALL_TOOLS, _NO_TOOLS, _ONE_TOOL = 11_600, 1_900, 500
+_LATEST = 1e11
+"""Seconds since 1970. Milliseconds of this century are more."""
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -97,7 +99,7 @@ class Claude(Adapter):
             "tool_calls": tuple(_tool_calls(messages)),
         }
         end = next((one for one in reversed(messages) if one.get("type") == "result"), None)
-        if end is None and is_unknown_session(call, errors):
+        if end is None and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         if end is None:
             return crash(errors, code, tokens=_spoken_tokens(messages), **about)
@@ -227,7 +229,9 @@ def _servers(start: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _resets_at(messages: list[dict[str, Any]]) -> float | None:
     limits = [one.get("rate_limit_info") for one in messages if one.get("type") == "rate_limit_event"]
-    return number(limits[-1].get("resetsAt")) if limits and isinstance(limits[-1], dict) else None
+    found = number(limits[-1].get("resetsAt")) if limits and isinstance(limits[-1], dict) else None
+    # Anything else is no time that can be shown or waited for.
+    return found if found is not None and 0 < found < _LATEST else None
 
 
 def _tokens(usage: Any) -> int | None:

@@ -17,7 +17,7 @@ from wfc_runtime.agents.base import (
     ToolCall,
     answer,
     crash,
-    is_unknown_session,
+    is_unusable_session,
     json_objects,
     number,
     outage_of,
@@ -78,7 +78,7 @@ class Codex(Adapter):
             "denied": tuple(dict.fromkeys(declined)),
             "tool_calls": tuple(_calls(ended)),
         }
-        if session is None and is_unknown_session(call, errors):
+        if session is None and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         failures = [_message(one) for one in events if one.get("type") in ("turn.failed", "error")]
         completed = any(one.get("type") == "turn.completed" for one in events)

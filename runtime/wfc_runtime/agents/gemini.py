@@ -16,7 +16,7 @@ from wfc_runtime.agents.base import (
     ToolCall,
     answer,
     crash,
-    is_unknown_session,
+    is_unusable_session,
     json_objects,
     number,
     outage_of,
@@ -87,7 +87,7 @@ class Gemini(Adapter):
             "denied": _denied(events),
             "tool_calls": tuple(_calls(events)),
         }
-        if not start and is_unknown_session(call, errors):
+        if not start and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         error = end.get("error")
         said = str(error.get("message", "")) if isinstance(error, dict) else ""

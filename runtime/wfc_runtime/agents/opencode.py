@@ -16,7 +16,7 @@ from wfc_runtime.agents.base import (
     ToolCall,
     answer,
     crash,
-    is_unknown_session,
+    is_unusable_session,
     json_objects,
     number,
     outage_of,
@@ -80,7 +80,7 @@ class OpenCode(Adapter):
             "denied": _denied(events),
             "tool_calls": tuple(_calls(events)),
         }
-        if session is None and is_unknown_session(call, errors):
+        if session is None and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         failures = [_error(one.get("error")) for one in events if one.get("type") == "error"]
         if failures or code or not steps or steps[-1].get("reason") != "stop":

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wfc_runtime.agents import ADAPTERS
-from wfc_runtime.agents.base import Adapter
+from wfc_runtime.agents.base import Adapter, shortened
 from wfc_runtime.errors import RequestError, guess
 
 AGENT_KINDS = ("delegate", "mcp_call", "shell")
 """The kinds of steps that an agent can do. A prompt is for a person."""
 _TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][^\s\0]{0,199}")
+"""Never an option: that would begin with a dash."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -130,11 +132,12 @@ class Agents:
             raise AgentSettingsError(
                 f"[tool.wfc.agents] `models` has no `{wanted}`", guess(wanted, self.wishes.models).strip()
             )
-        return Assignment(
-            self.program(role.use or self.chosen),
-            role.agent,
-            self.wishes.models.get(wanted, wanted) if wanted else None,
-        )
+        named = self.wishes.models.get(wanted, wanted) if wanted else None
+        # SECURITY. Both become arguments of the program, and come from the workflow or the project.
+        for what, one in (("a model", named), ("an agent", role.agent)):
+            if one is not None and not _PLAIN_NAME.fullmatch(one):
+                raise AgentSettingsError(f"`{shortened(one)}` is not the name of {what}")
+        return Assignment(self.program(role.use or self.chosen), role.agent, named)
 
 
 # Reading the file.

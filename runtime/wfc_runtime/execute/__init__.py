@@ -91,6 +91,7 @@ def can_execute(action: Mapping[str, Json], grant: Grant) -> bool:
 
 def is_pure(action: Mapping[str, Json]) -> bool:
     """Whether an action computes its result and nothing else: it needs no grant and takes no time."""
+    # A delay would block the call in which the action is executed.
     waits = (action.get("parameters") or {}).get("delay_ms")
     return not waits and can_execute(action, Grant.nothing())
 
@@ -111,6 +112,7 @@ def execute(
         executor = EXECUTORS.get(str(action.get("type")))
         if executor is None:
             raise ExecutionError(f"the server can't execute {action.get('type')!r} actions", "refused")
+        # Secrets are put in here, at the last moment, and redacted in everything that comes back.
         values, mask = with_secrets(action.get("parameters") or {}, grant)
         parameters = Parameters(values)
         # Asked again, although the caller did: the grant must hold at the moment of execution.
@@ -119,6 +121,7 @@ def execute(
             raise ExecutionError(refused, "refused")
         result = executor.work(Job(parameters, grant, run, stop or Event()))
         timing = _timing(begun, time.monotonic() - since)
+        # Redacted before it is measured: the redacted result is what is stored.
         return _fitting(mask.value({**result, **timing}), grant)
     except ExecutionError as error:
         record = error.record()

@@ -78,6 +78,7 @@ class Parameters:
     def number(self, name: str, default: float) -> float:
         value = self._values.get(name, default)
         try:
+            # `float(True)` would be 1.
             number = float(value) if not isinstance(value, bool) else -1.0
         except (TypeError, ValueError, OverflowError):
             number = -1.0
@@ -135,6 +136,7 @@ _LONGEST_ECHO = 60.0
 
 def _echo(job: Job) -> Result:
     message = str(job.parameters.value("message"))
+    # An event instead of `sleep`, so that a cancelled run does not wait.
     if job.stop.wait(min(job.parameters.number("delay_ms", 0) / 1000, _LONGEST_ECHO)):
         raise ExecutionError("the run ended before the delay was over", "interrupted")
     return {"echoed": f"Echo: {message}", "message": message, "success": True}

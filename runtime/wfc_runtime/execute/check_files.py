@@ -60,6 +60,7 @@ def _is_there(grant: Grant, path: str) -> bool:
         place = _located(grant, path)
     except ExecutionError:
         if (grant.root / path).is_symlink():
+            # A link is never followed, so it counts as missing; any other refusal fails the step.
             return False
         raise
     about = _about(place)
@@ -72,6 +73,8 @@ def _is_there(grant: Grant, path: str) -> bool:
 def _about(place: Place) -> os.stat_result | None:
     try:
         with parent_of(place, place.protected.unreadable_files()) as parent:
+            # Relative to the opened parent, so that no component can be exchanged between the check and this
+            # call.
             return os.stat(place.names[-1] if place.names else ".", dir_fd=parent, follow_symlinks=False)
     except (ExecutionError, OSError):
         return None
@@ -85,10 +88,12 @@ def _matching(grant: Grant, pattern: str) -> Iterator[Path]:
     literal = next(number for number, one in enumerate(segments) if is_wild(one))
     base = _located(grant, "/".join(segments[:literal]) or ".").path
     wanted = segments[literal:]
+    # Without `**`, nothing below the depth of the pattern can match.
     depth = None if ANY_DEPTH in wanted else len(wanted)
     seen = 0
     for above, folders, names in os.walk(base, followlinks=False):
         inside = Path(above).relative_to(base).parts
+        # Modified in place: that is how `os.walk` is told not to descend.
         folders[:] = [
             one for one in folders if one not in NEVER and (depth is None or len(inside) + 1 < depth)
         ]

@@ -1,7 +1,7 @@
 """`edit_file`: a file changed by a list of operations, all of them or none.
 
 SECURITY. The file needs both grants, for reading and for writing, and so does its backup for writing. Patterns run in
-the metered engine of expressions, in which none can backtrack for ever.
+the metered engine of expressions, in which no pattern can backtrack without bound.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.expr import TEXT_LIMITS, ExpressionError, evaluate
 
 _MOST_OPERATIONS = 1_000
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+_MOST_COMPARED = 4_000_000
+_MOST_SHOWN = 64 * 1024
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def _edit_file(job: Job) -> Result:
@@ -35,16 +37,16 @@ def _edit_file(job: Job) -> Result:
         if data is None and not parameters.flag("create_if_missing", False):
             raise ExecutionError(f"there is no file {place}")
         try:
+            # Operations count lines, and should not depend on the line ends of the file.
             before = (data or b"").decode(encoding).replace("\r\n", "\n")
         except UnicodeError as error:
             raise ExecutionError(f"{place} is not text in {encoding}: {error}") from None
         is_atomic = parameters.flag("atomic", True)
         after, applied, errors = _applied(before, operations, is_atomic, job.grant.file_bytes)
-        diff = list(
-            difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
-        )
+        diff = _diff(before.splitlines(), after.splitlines())
         added, removed = (sum(1 for line in diff[2:] if line.startswith(sign)) for sign in "+-")
         backup = None
+        # Written only if something changed, so an edit that does nothing touches no file and makes no backup.
         if after != before and not parameters.flag("dry_run", False):
             written = encode(after, encoding)
             if len(written) > job.grant.file_bytes:
@@ -52,6 +54,7 @@ def _edit_file(job: Job) -> Result:
                 raise ExecutionError(f"{place} would have {len(written):,} bytes; {limit}")
             if data is not None and parameters.flag("backup", True):
                 kept = locate_for(job.grant, f"{place}.bak", "write")
+                # The original bytes, not the text: a backup must restore the file exactly.
                 paths.write(kept, data, mode=None, overwrite=True, create_parents=False)
                 backup = str(kept)
             paths.write(place, written, mode=None, overwrite=True, create_parents=True)
@@ -61,11 +64,35 @@ def _edit_file(job: Job) -> Result:
         "lines_added": added,
         "lines_removed": removed,
         "lines_modified": min(added, removed),
-        "diff": "\n".join(diff),
+        "diff": _shown(diff),
         "backup_path": backup,
         "errors": errors,
         "success": not errors,
     }
+
+
+def _diff(before: list[str], after: list[str]) -> list[str]:
+    """A unified diff. Where many lines changed, all lines between the first and the last change count as changed."""
+    most = min(len(before), len(after))
+    first = next((at for at in range(most) if before[at] != after[at]), most)
+    rest = range(1, most - first + 1)
+    last = next((at for at in rest if before[-at] != after[-at]), most - first + 1) - 1
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    if len(old) * len(new) <= _MOST_COMPARED:
+        return list(difflib.unified_diff(before, after, "before", "after", lineterm=""))
+    # The library's time grows with the product of both numbers.
+    hunk = f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@"
+    return ["--- before", "+++ after", hunk, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+
+
+def _shown(diff: list[str]) -> str:
+    """A diff up to the size that a result can have: the file is written already, so that the step must not fail."""
+    size = 0
+    for at, line in enumerate(diff):
+        size += len(line.encode(errors="replace")) + 1
+        if size > _MOST_SHOWN:
+            return "\n".join([*diff[:at], f"... {len(diff) - at:,} more lines"])
+    return "\n".join(diff)
 
 
 def _applied(text: str, operations: list[Json], is_atomic: bool, limit: int) -> tuple[str, int, list[str]]:
@@ -84,8 +111,12 @@ def _applied(text: str, operations: list[Json], is_atomic: bool, limit: int) -> 
                 known = ", ".join(_OPERATIONS)
                 raise ExecutionError(f"there is no operation {shortened(kind, 40)!r}: there are {known}")
             if kind == "replace_text":
+                # Checked before the replacement is made: a text may grow beyond memory in one operation.
                 _check_growth(text, operation, limit)
-            text = _OPERATIONS[kind](text, operation)
+            made = _OPERATIONS[kind](text, operation)
+            if len(made) > limit:
+                raise ExecutionError(f"the text would have {len(made):,} characters; the limit is {limit:,}")
+            text = made
             applied += 1
         except ExecutionError as error:
             message = f"operation {number}: {error.message}"
@@ -127,6 +158,7 @@ def _insert_lines(text: str, operation: Parameters) -> str:
     at = int(operation.number("line_start", -1 if "line_start" in operation else 0)) - 1
     if not 0 <= at <= len(lines):
         raise ExecutionError(f"`line_start` must be from 1 to {len(lines) + 1:,}")
+    # Without this, the inserted text would continue the last line.
     if at == len(lines) and lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     lines[at:at] = _lines_of(operation)
@@ -165,11 +197,14 @@ def _regex_replace(text: str, operation: Parameters) -> str:
 
 def _patch(text: str, operation: Parameters) -> str:
     """Apply a unified diff. Its context must be in the file exactly, at the lines that it names."""
+    # `@@ -0,0` is how a diff names the beginning of an empty file.
     lines, made, at = text.splitlines(), [], 0
+    # Hunks must be in order: going back would apply a hunk to lines that were already copied.
     hunk = False
     for line in operation.text("patch").splitlines():
         found = _HUNK.match(line)
         if found:
+            # Some tools strip the space of an empty context line.
             start = max(int(found[1]) - 1, 0)
             if not at <= start <= len(lines):
                 raise ExecutionError(f"the patch names line {start + 1:,}, and the file has {len(lines):,}")

@@ -22,6 +22,7 @@ from wfc_runtime.machine.values import NotPlainError, check_plain
 
 # `create_file`.
 
+# The usual modes as numbers: YAML 1.1 reads 0644 as 420, which is one of these.
 _COMMON = (
     0o400,
     0o440,
@@ -59,6 +60,7 @@ def write_text(job: Job, name: str, text: str, mode: int | None = None) -> tuple
     parameters = job.parameters
     with located(job, name, "write") as place:
         data = encode(text, parameters.text("encoding", "utf-8"))
+        # Measured as bytes, after encoding: the limit is about the file, not about its characters.
         if len(data) > job.grant.file_bytes:
             limit = f"the limit is {job.grant.file_bytes:,}"
             raise ExecutionError(f"{place} would have {len(data):,} bytes; {limit}")
@@ -104,6 +106,7 @@ def permissions(parameters: Parameters) -> int | None:
         mode = given if is_itself else int(text, 8)
     except ValueError:
         mode = -1
+    # A bool is an int for Python, and 644.0 would lose digits.
     if isinstance(given, (bool, float)) or not 0 <= mode <= 0o777:
         raise ExecutionError(f'`mode` must be permissions such as "644", not {given!r:.40}')
     return mode
@@ -123,6 +126,7 @@ def _read_file(job: Job) -> Result:
     if data is None:
         if parameters.flag("required", True):
             raise ExecutionError(f"there is no file {place}")
+        # An optional file that is missing is a result, so that a workflow can test `found`.
         return {"content": "", "path": str(place), "size_bytes": 0, "found": False, "success": True}
     content = _content(
         data, parameters.text("mode", "text"), parameters.text("encoding", "utf-8"), str(place)
@@ -137,6 +141,7 @@ def _content(data: bytes, mode: str, encoding: str, path: str) -> str:
         raise ExecutionError(f"`mode` must be text or binary, not {mode[:40]!r}")
     check_encoding(encoding)
     try:
+        # As Python's text mode does: expressions see one kind of line end on every system.
         return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeError as error:
         raise ExecutionError(
@@ -154,6 +159,7 @@ def _render_template(job: Job) -> Result:
     parameters = job.parameters
     text = _render(parameters, job.run)
     path, size = None, None
+    # With an empty path, only the text is wanted.
     if parameters.text("output_path", ""):
         path, _, size = write_text(job, "output_path", text)
     return {"content": text, "rendered": text, "output_path": path, "size_bytes": size, "success": True}
@@ -204,9 +210,11 @@ def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
 def write_object(job: Job, place: paths.Place, value: dict[str, Json]) -> tuple[bool, int]:
     """Write an object; returns whether the file is new, and its size. Refuses a value that could not be read back."""
     try:
+        # Depth is checked too: a file that could be written but not read back would break the next step.
         check_plain(value, job.grant.file_bytes, NESTING)
     except NotPlainError as error:
         raise ExecutionError(f"the new content of {place} {error}") from None
+    # Sorted and indented: these files are often committed, and read by people.
     data = (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if len(data) > job.grant.file_bytes:
         raise ExecutionError(f"{place} would have {len(data):,} bytes; the limit is {job.grant.file_bytes:,}")
@@ -275,6 +283,7 @@ def _alone_in(root: Path) -> Iterator[None]:
 
     with ExitStack() as stack:
         try:
+            # The folder itself is locked, so that no lock file is left behind in the project.
             opened = os.open(root, os.O_RDONLY | os.O_CLOEXEC)
             stack.callback(os.close, opened)
             fcntl.flock(opened, fcntl.LOCK_EX)

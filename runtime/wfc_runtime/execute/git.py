@@ -34,6 +34,7 @@ _MOST_MODULES, _DEEPEST = 50, 4
 _LARGE = 256 << 20
 """Larger files are compared by size and time."""
 _HARDENED = (
+    # Literal pathspecs: a folder whose name begins with `:` must not be read as a pattern.
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
 )
@@ -47,7 +48,6 @@ _EMPTY_TREES = {
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 """By the length of object ids. Every repository knows it."""
-_COMMAND = "git status"
 _STATUS = ("status", "--porcelain=v2", "-z", "-uall", "--no-renames", "--ignore-submodules=all", "--", ".")
 _DIFFERENCE = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv")
 _TOO_LONG = f"comparing the files took longer than {_SECONDS:.0f} seconds"
@@ -85,9 +85,12 @@ class _Tree:
             raise _NoProofError(f"git can't be started: {error.why}") from None
         except _NoProofError as error:
             raise _NoProofError(f"the folder is in no git working tree ({error})") from None
+        # The prefix may contain line breaks itself, so it comes last and is not split.
         inside, kind, prefix = said.split(b"\n", 2)
         if inside != b"true":
             raise _NoProofError("the folder is in no git working tree")
+        # On file systems without the bit, git ignores it; comparing it here would report every file as
+        # changed.
         modes = bare.git("config", "--type=bool", "--default=true", "core.fileMode")
         is_long = kind == b"sha256"
         return cls(
@@ -118,6 +121,7 @@ class _Tree:
     def head(self) -> str | None:
         """The commit; None before the first one."""
         try:
+            # `--quiet` and a failure: a repository without a commit is nothing unusual.
             return self.git("rev-parse", "--verify", "--quiet", "HEAD").decode("ascii", "replace").strip()
         except _NoProofError:
             return None
@@ -126,6 +130,8 @@ class _Tree:
         """The files that differ from the last commit, each with its content there."""
         found: Contents = {}
         for entry in self.git(*_STATUS).split(b"\0"):
+            # Porcelain v2: `1` is a changed file, `u` an unmerged one, `?` an untracked one. The path is the
+            # last field, since it may contain spaces.
             if entry[:2] == b"1 ":
                 fields = entry.split(b" ", 8)
                 found[self._name(fields[8])] = self._id(fields[3], fields[6])
@@ -136,15 +142,34 @@ class _Tree:
                 # Also listed as deleted if it was only taken out of the index: that entry has the content.
                 # A repository inside this one that is no submodule is not entered: it counts as one file.
                 found.setdefault(self._name(entry[2:]).rstrip("/"), None)
+        for path, content in self._overlooked():
+            found.setdefault(path, content)
         # The server itself writes to its store.
+        # Otherwise every step would find that the store has changed.
         protected = self.job.grant.protected
         return {path: one for path, one in found.items() if not protected.why_unreadable(self.folder / path)}
+
+    def _overlooked(self) -> Iterator[tuple[str, str | None]]:
+        """The changed files that git was told not to look at (`assume-unchanged`, `skip-worktree`), each with its
+        content in the index. One command would hide a change otherwise."""
+        for entry in self.git("ls-files", "-v", "-s", "-z", "--", ".").split(b"\0"):
+            tag, skips = entry[:1], entry[:1] in (b"S", b"s")
+            if not skips and not tag.islower():
+                continue
+            about, _, path = entry[2:].partition(b"\t")
+            # Relative to the folder, other than in the output of `status`.
+            name, (mode, id, _) = os.fsdecode(path), about.split(b" ")
+            known, now = self._id(mode, id), self.content(name)
+            # A sparse checkout skips files that are not there.
+            if now != known and not (skips and now is None):
+                yield name, known
 
     def between(self, before: str | None, after: str | None) -> dict[str, tuple[str | None, str | None]]:
         """The files that differ between two commits, each with its two contents."""
         if before == after:
             return {}
         empty = _EMPTY_TREES[self.id_length]
+        # Before the first commit, everything is compared with the empty tree.
         said = self.git(*_DIFFERENCE, before or empty, after or empty, "--", ".").split(b"\0")
         found: dict[str, tuple[str | None, str | None]] = {}
         for about, path in zip(said[::2], said[1::2], strict=False):
@@ -156,6 +181,7 @@ class _Tree:
         return os.fsdecode(path.removeprefix(self.prefix))
 
     def _id(self, mode: bytes, content: bytes) -> str | None:
+        # A mode of zeros means that the file does not exist on this side.
         if not mode.strip(b"0"):
             return None
         return content.decode("ascii", "replace") + ("x" if mode == b"100755" and self.has_modes else "")
@@ -168,6 +194,7 @@ class _Tree:
         try:
             said = self.git("config", "-z", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
         except _NoProofError:
+            # No submodule has a path, or the file is not in git's format.
             return found
         named = [os.fsdecode(entry.partition(b"\n")[2]) for entry in said.split(b"\0") if entry]
         for path in list(dict.fromkeys(named))[:_MOST_MODULES]:
@@ -209,6 +236,7 @@ class _Tree:
 
     def _content(self, parent: int, name: str) -> str:
         about = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        # Git stores the target of a link as its content.
         if stat.S_ISLNK(about.st_mode):
             target = os.fsencode(os.readlink(name, dir_fd=parent))
             return self._hashed([target], len(target))
@@ -217,14 +245,17 @@ class _Tree:
         program = "x" if about.st_mode & stat.S_IXUSR and self.has_modes else ""
         if about.st_size > _LARGE:
             return f"{about.st_size} {about.st_mtime_ns}{program}"
+        # O_NONBLOCK, because the file may have become a named pipe since it was looked at.
         opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
         with os.fdopen(opened, "rb") as file:
             return self._hashed(iter(lambda: file.read(1 << 20), b""), about.st_size) + program
 
     def _hashed(self, parts: Iterable[bytes], size: int) -> str:
+        # SHA-1 is what git uses for object ids; it protects nothing here.
         made = hashlib.sha256() if self.id_length == 64 else hashlib.sha1(usedforsecurity=False)
         made.update(b"blob %d\0" % size)
         for part in parts:
+            # Files can be large, so a cancelled run is noticed between two parts.
             if self.job.stop.is_set():
                 raise ExecutionError("the run ended before the files were compared", "interrupted")
             if time.monotonic() > self.end:
@@ -244,6 +275,7 @@ def _shown(path: str) -> str:
 
 def _meant(shown: str, tree: _Tree) -> str:
     """The path that a snapshot shows."""
+    # An ordinary name that contains such characters is used as it is.
     if "\\x" not in shown or tree.content(shown) is not None:
         return shown
     return _ESCAPED.sub(lambda found: os.fsdecode(bytes([int(found[1], 16)])), shown)
@@ -281,6 +313,7 @@ def _changes(job: Job) -> Result:
     if not isinstance(files, dict) or not isinstance(modules, dict):
         raise ExecutionError("`since` is not the result of a git_snapshot step")
     commits = {"": since.get("head"), **modules}
+    # The text goes to git as an argument, so anything but an object id is refused.
     if not all(one is None or git_proof.OBJECT_ID.fullmatch(str(one)) for one in commits.values()):
         raise ExecutionError("`since` has a commit that is none")
     tree = _Tree.open(job, job.grant.root, time.monotonic() + _SECONDS)
@@ -294,6 +327,7 @@ def _changed(
     tree: _Tree, prefix: str, files: Mapping[str, Json], commits: Mapping[str, Json], depth: int
 ) -> Iterator[str]:
     """The paths whose content is another one than in the snapshot."""
+    # Submodules that were there at the time of the snapshot, at any depth; then those directly below.
     known = [path for path in commits if path.startswith(prefix) and path and f"{path}/" != prefix]
     direct = [path for path in known if not any(path.startswith(f"{other}/") for other in known)]
     was = {
@@ -316,6 +350,7 @@ def _changed(
         if path in now and path in direct:
             yield from _changed(now[path], f"{path}/", files, commits, depth + 1)
         else:
+            # A submodule that has appeared or disappeared is one change, whatever is in it.
             yield path
 
 
@@ -325,19 +360,19 @@ def _executor(
     """`otherwise: skip`: where the server may not look, or can't, the result says so, and nobody is asked."""
 
     def look(job: Job) -> Result:
-        why = job.grant.refusal(_COMMAND)
+        why = job.grant.refusal(git_proof.COMMAND)
         if why:
-            return skipped(f"the server may not run `{_COMMAND}`: {why}")
+            return skipped(f"the server may not run `{git_proof.COMMAND}`: {why}")
         try:
             return work(job)
         except _NoProofError as error:
             return skipped(str(error))
 
     def refusal(parameters: Parameters, grant: Grant) -> str:
-        return "" if parameters.text("otherwise", "") == "skip" else grant.refusal(_COMMAND)
+        return "" if parameters.text("otherwise", "") == "skip" else grant.refusal(git_proof.COMMAND)
 
     return Executor(kind, look, refusal)
 
 
-GIT_SNAPSHOT = _executor("git_snapshot", _snapshot, git_proof.skipped_snapshot)
-GIT_CHANGES = _executor("git_changes", _changes, git_proof.skipped_changes)
+GIT_SNAPSHOT = _executor(git_proof.SNAPSHOT, _snapshot, git_proof.skipped_snapshot)
+GIT_CHANGES = _executor(git_proof.CHANGES, _changes, git_proof.skipped_changes)

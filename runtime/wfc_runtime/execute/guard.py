@@ -57,6 +57,7 @@ class Supervised:
         except OSError:
             data = b""
         if not data:
+            # A socket that fails is treated like one that was closed.
             # The socket closes after "gone" or "error". A close without either means that the supervisor was killed.
             self.is_lost = not (self.is_gone or self.error)
             self.is_gone = not self.is_lost
@@ -83,6 +84,7 @@ class Supervised:
     def abandon(self) -> None:
         """Kill the supervisor, so that the guard ends the rest: a command may have stopped its supervisor."""
         if self._pid:
+            # The supervisor may be gone, and its id may belong to another user's process.
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self._pid, signal.SIGKILL)
 
@@ -104,6 +106,7 @@ class Guard:
     def hold(self, lock: int) -> None:
         """Keep a locked file locked until the last command has ended."""
         with self._lock:
+            # A copy of the descriptor: the caller may close its own before the guard is started.
             self._held[lock] = os.dup(lock)
             if self._line is not None:
                 # If the guard was killed, the next command starts a new one, which then gets all locks.
@@ -127,6 +130,7 @@ class Guard:
     ) -> Supervised:
         """Start a program with these words as `argv`. `streams` are its standard output, standard error and, unless it
         is to be empty, standard input. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
+        # Packed first, so that an invalid argument is reported before a supervisor exists.
         request = _packed(program, words, cwd, env)
         try:
             control = self._supervisor(streams)
@@ -147,11 +151,13 @@ class Guard:
                 with suppress(BrokenPipeError, ConnectionResetError):
                     self._order(COMMAND, len(streams), far.fileno(), *streams)
                 self._live.add(near)
+            # The request is sent only after this byte, so nothing has been executed if it does not arrive.
             if near.recv(1) == READY:
                 return near
             # The guard was killed, or it could not fork.
             self.forget(near)
             with self._lock:
+                # Another thread may already have started a new guard.
                 if self._line is line:
                     self._line = None
                     line.close()
@@ -166,6 +172,7 @@ class Guard:
     def resume(self) -> None:
         """Resume the guard, in case a command has stopped it."""
         with self._lock:
+            # `poll` also reaps it: a signal to the id of a guard that has ended could hit another process.
             if self._process is not None and self._process.poll() is None:
                 self._process.send_signal(signal.SIGCONT)
 
@@ -182,11 +189,14 @@ class Guard:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # A session of its own: Ctrl-C in a terminal must not reach the guard before it has ended the
+                # commands.
                 start_new_session=True,
                 cwd="/",
                 env={name: os.environ[name] for name in _LOADER if name in os.environ},
             )
         self._line = line
+        # A new guard holds no locks. It gets those that are held now.
         with suppress(BrokenPipeError, ConnectionResetError):
             for lock, held in self._held.items():
                 self._order(HOLD, lock, held)
@@ -196,6 +206,7 @@ class Guard:
     def _end(self, process: subprocess.Popen[bytes], line: socket.socket) -> None:
         """At a normal exit: end every command, then wait until the guard has finished."""
         with self._lock:
+            # Closing tells each supervisor to end its command; the guard then ends when all of them have.
             for control in self._live:
                 with suppress(OSError):
                     control.shutdown(socket.SHUT_RDWR)

@@ -53,6 +53,7 @@ class Subreaper:
     def __init__(self) -> None:
         self._prctl: Any = None
         if sys.platform == "linux":
+            # Without `ctypes` or `prctl`, only the process group of a command can be ended.
             with suppress(ImportError, OSError, AttributeError):
                 import ctypes
 
@@ -75,6 +76,7 @@ class Children:
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
 
     def close(self) -> None:
+        # In a fork: the pipe belongs to the parent, and its signals must not be written to it.
         signal.set_wakeup_fd(-1)
         os.close(self._wake)
         os.close(self._wake_write)
@@ -116,6 +118,7 @@ def end_descendants(spared: set[int], reap: Callable[[], object]) -> bool:
     halted as a whole before its processes are killed.
     """
     killed = False
+    # Bounded: a program that forks faster than this is handled by stopping it below.
     for _ in range(_QUICK_ROUNDS):
         children = _own_children() - spared
         if not children:
@@ -133,6 +136,7 @@ def end_descendants(spared: set[int], reap: Callable[[], object]) -> bool:
             _send(process, signal.SIGSTOP)
         stopped |= new
     for process in stopped:
+        # A stopped process can be killed without being resumed.
         killed |= _send(process, signal.SIGKILL)
     return killed
 
@@ -182,11 +186,14 @@ def _send(process: _Process, number: int) -> bool:
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
+        # It has ended, so there is nothing to do: that counts as success.
         return True
     except (AttributeError, OSError):
         # A kernel without pidfds.
         return _kill(pid, number)
     try:
+        # The start time is compared after the descriptor was opened. From then on, the id can't be given to
+        # another process.
         now = _parent_and_start(pid)
         if now is not None and now[1] == start:
             signal.pidfd_send_signal(handle, number)
@@ -220,6 +227,7 @@ class Supervisor:
 
     def run(self, streams: list[int]) -> None:
         """`streams`: descriptors for standard output, standard error and, if it has one, standard input."""
+        # Received completely before anything is started.
         request = self._request()
         if request is None:
             return
@@ -268,6 +276,7 @@ class Supervisor:
         output = [
             (os.POSIX_SPAWN_DUP2, given, wanted) for given, wanted in zip(streams, (1, 2, 0), strict=False)
         ]
+        # The supervisor ignores signals, and a command would inherit that.
         defaults = {*_signals(), signal.SIGCHLD}
         try:
             os.chdir(folder)
@@ -277,6 +286,7 @@ class Supervisor:
         except OSError as error:
             return error.errno or -1
         finally:
+            # The supervisor must not keep the folder in use.
             os.chdir("/")
         return 0
 
@@ -284,6 +294,7 @@ class Supervisor:
         """Wait until the server asks for the end or has died, or no process is left."""
         reported = False
         while True:
+            # One wait for both: an order of the server, and the end of a child.
             ready = self._children.wait([self._control])
             try:
                 self._reap()
@@ -320,6 +331,7 @@ class Supervisor:
         with suppress(ChildProcessError):
             while True:
                 self._reap()
+                # Without /proc, descendants can't be found.
                 if sys.platform == "linux" and os.path.exists("/proc/self/stat"):
                     killed = end_descendants(set(), self._reap)
                 else:
@@ -327,6 +339,7 @@ class Supervisor:
                 self._reap()
                 if not killed:
                     break
+                # A short pause, since a killed process needs a moment to disappear.
                 self._children.wait([], _AGAIN)
         if self._code is not None and not reported:
             self._say(f"ended {self._code}")
@@ -356,6 +369,8 @@ class Guard:
         self._subreaper.become()
         serving = True
         while serving or self._supervised or self._left:
+            # While something is left of a killed supervisor, this is polled: no signal tells when it can be
+            # killed.
             ready = self._children.wait([self._line] if serving else [], _AGAIN if self._left else None)
             self._tidy()
             if ready:
@@ -363,6 +378,8 @@ class Guard:
 
     def _tidy(self) -> None:
         none_left = self._reap()
+        # Everything below the guard except its living supervisors belongs to commands whose supervisor was
+        # killed.
         if self._left and not none_left and sys.platform == "linux":
             none_left = not end_descendants(set(self._supervised), self._reap)
         if none_left or sys.platform != "linux":
@@ -376,6 +393,7 @@ class Guard:
             # A command can stop its supervisor with SIGSTOP.
             for pid, code in self._children.ended(resume=True):
                 control = self._supervised.pop(pid, None)
+                # A supervisor exits with 0 when it has ended everything itself.
                 if control is not None and code:
                     self._left.append(control)
                 elif control is not None:
@@ -387,12 +405,14 @@ class Guard:
     def _take_order(self) -> bool:
         """Read one order. False: the server has gone."""
         try:
+            # At most the control socket and three streams.
             order, received, _, _ = socket.recv_fds(self._line, RECORD, 4)
         except OSError:
             return False
         if len(order) < RECORD:
             return False
         for one in received:
+            # Otherwise a later command would inherit them.
             os.set_inheritable(one, False)
         kind, number = order[:1], int.from_bytes(order[1:], "big")
         if kind == HOLD and len(received) == 1:
@@ -425,6 +445,7 @@ class Guard:
                 Supervisor(line).run(streams)
                 os._exit(0)
             finally:
+                # Whatever happens in the child, it must never return into the loop of the guard.
                 os._exit(1)
         if pid > 0:
             self._supervised[pid] = line

@@ -21,6 +21,10 @@ _PORT = re.compile(r"(.*):(\d{1,5})", re.S)
 _USUAL = {"http": 80, "https": 443}
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 """IPv6 addresses with an IPv4 address in their last 32 bits, to which gateways forward."""
+_UNICAST = IPv6Network("2000::/3")
+"""All global IPv6 addresses. The rest is local, deprecated or not assigned, and some of it leads to IPv4 addresses."""
+_OF_PROTOCOLS = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"))
+"""Addresses of gateways and relays, some of which Python counts as global."""
 _LOOPBACK: tuple[_Network, ...] = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 
@@ -45,6 +49,7 @@ def check_host(text: str) -> None:
 def url_refusal(granted: Iterable[str], scheme: str, host: str, port: int | None) -> str:
     """Why no grant covers the host and port of a URL; empty if one does."""
     asked = port if port is not None else _USUAL[scheme]
+    # A trailing dot names the same host.
     if any(_covers(_host(one), host.lower().rstrip("."), asked) for one in granted):
         return ""
     place = f"{host}:{asked}" if asked not in _USUAL.values() else host
@@ -58,19 +63,30 @@ def address_refusal(granted: Iterable[str], address: Address, port: int) -> str:
         is_port = port == one.port if one.port is not None else port in _USUAL.values()
         if is_port and any(inner.version == network.version and inner in network for network in one.networks):
             return ""
-    if inner.is_global and not inner.is_multicast:
+    if _is_public(inner):
         return ""
     return f"{address} is not a public address, and --allow-http of the server does not name it"
+
+
+def _is_public(address: Address) -> bool:
+    # Multicast addresses can be global, but no request should go to a group.
+    if not address.is_global or address.is_multicast:
+        return False
+    if isinstance(address, IPv6Address):
+        return address in _UNICAST
+    return not any(address in network for network in _OF_PROTOCOLS)
 
 
 def _covers(granted: _Host, host: str, port: int) -> bool:
     if port != granted.port if granted.port is not None else port not in _USUAL.values():
         return False
     if granted.name.startswith("*."):
+        # `*.example.com` covers hosts below the name, and not the name itself.
         return host.endswith(granted.name[1:]) and len(host) > len(granted.name) - 1
     if granted.name:
         return host == granted.name
     try:
+        # A URL may name an address directly; brackets belong to the URL's notation.
         address = _inner(ip_address(host.strip("[]")))
     except ValueError:
         return False
@@ -92,6 +108,7 @@ def _host(text: str) -> _Host:
     text = text.strip().lower()
     if "://" in text or "/" in text.partition("/")[2] or "@" in text:
         raise NoHostError("name a host, not a URL: `api.example.com` or `localhost:8080`")
+    # Before the port: an IPv6 address contains colons itself.
     networks = _networks(text)
     port = None
     if not networks and (found := _PORT.fullmatch(text)):
@@ -101,6 +118,7 @@ def _host(text: str) -> _Host:
         networks = _networks(text)
     if networks:
         return _Host("", port, networks)
+    # Digits and dots that are no address, such as 127.1, are read as one by some resolvers.
     if not _NAME.fullmatch(text) or text.replace(".", "").isdigit():
         raise NoHostError(
             "a host is a name, `*.` and a name, an address or a network, and may end in `:port`"

@@ -30,6 +30,7 @@ from wfc_runtime.version import __version__
 
 _METHOD = re.compile(r"[A-Z]{1,20}")
 _FIELD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _CONTROL = re.compile(r"[\x00-\x20\x7f-\x9f]")
 _OURS = frozenset(
     ("connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade")
@@ -68,6 +69,7 @@ def _http_call(job: Job) -> Result:
     request = _request(parameters)
     follows = parameters.flag("follow_redirects", True)
     clock = _Clock(time.monotonic() + seconds, seconds, job.stop)
+    # Every redirect is a new request, which the grant has to cover as well.
     for _ in range(_MOST_REDIRECTS + 1):
         if refused := _refusal_of(request, job.grant):
             raise ExecutionError(refused, "refused")
@@ -83,16 +85,18 @@ def _http_call(job: Job) -> Result:
 
 
 def _request(parameters: Parameters) -> _Request:
-    method = parameters.text("method", "GET").upper()
-    if not _METHOD.fullmatch(method) or method in ("CONNECT", "TRACE"):
-        raise ExecutionError(f"`method` must be the name of an HTTP method, not {method[:40]!r}")
+    given = parameters.text("method", "GET")
+    method = given.upper()
+    # CONNECT would open a tunnel; TRACE returns headers, with the secrets in them.
+    if not (given.isascii() and _METHOD.fullmatch(method)) or method in ("CONNECT", "TRACE"):
+        raise ExecutionError(f"`method` must be the name of an HTTP method, not {given[:40]!r}")
     headers: dict[str, str] = {}
     for name, value in parameters.mapping("headers").items():
         text = value if isinstance(value, str) else json.dumps(value)
         if not _FIELD.fullmatch(name) or name.lower() in _OURS:
             raise ExecutionError(f"the header {name[:60]!r} can't be set")
-        if any(char in text for char in "\r\n\0"):
-            raise ExecutionError(f"the header {name} has a line break in it")
+        if not _VALUE.fullmatch(text):
+            raise ExecutionError(f"the header {name} has a line break or a character beyond Latin-1 in it")
         headers[name] = text
     if "json" in parameters and "content" in parameters:
         raise ExecutionError("only one of `json` and `content` can be the body of a request")
@@ -102,7 +106,8 @@ def _request(parameters: Parameters) -> _Request:
         if "content-type" not in map(str.lower, headers):
             headers["Content-Type"] = "application/json"
     elif "content" in parameters:
-        body = parameters.text("content").encode()
+        # Half of a surrogate pair can't be encoded.
+        body = parameters.text("content").encode(errors="replace")
     if "user-agent" not in map(str.lower, headers):
         headers["User-Agent"] = f"wfc/{__version__}"
     return _Request(parameters.text("url").strip(), method, headers, body)
@@ -132,12 +137,17 @@ def _refusal_of(request: _Request, grant: Grant) -> str:
 
 
 def _redirected(request: _Request, status: int, target: str) -> _Request:
-    found = replace(request, url=urljoin(request.url, target.strip()))
+    try:
+        found = replace(request, url=urljoin(request.url, target.strip()))
+    except ValueError as error:
+        raise ExecutionError(f"the redirect to {shortened(target)} is not a URL: {error}", "http") from None
+    # As browsers do it, and as RFC 9110 allows for 301 and 302. HEAD stays HEAD: no body was asked for.
     if status == 303 or (status in (301, 302) and request.method == "POST"):
         headers = {key: text for key, text in request.headers.items() if key.lower() != "content-type"}
         found = replace(
             found, method="HEAD" if request.method == "HEAD" else "GET", body=None, headers=headers
         )
+    # The same origin may get everything that the workflow sent to it.
     if found.origin == request.origin:
         return found
     if request.parts.scheme == "https" and found.parts.scheme == "http":
@@ -172,6 +182,7 @@ class _Clock:
         """End something at the deadline or when the run has ended, unless it is done before."""
 
         def wait() -> None:
+            # At least every half second, to notice that the run was cancelled.
             while not done.wait(min(max(self._deadline - time.monotonic(), 0.01), 0.5)):
                 if self._stop.is_set() or time.monotonic() >= self._deadline:
                     end()
@@ -185,18 +196,22 @@ def _exchange(request: _Request, grant: Grant, clock: _Clock) -> tuple[int, dict
     port = parts.port or (443 if parts.scheme == "https" else 80)
     link = _connected(parts.hostname or "", port, grant, clock)
     done = Event()
+    # A server may send one byte at a time, so a timeout per operation would never end it.
     clock.watch(lambda: _end(link), done)
     try:
         if parts.scheme == "https":
             # The handshake is separate, so that the watch already ends the socket in which it happens.
+            # Standard verification: certificate and host name.
             link = ssl.create_default_context().wrap_socket(
                 link, server_hostname=parts.hostname, do_handshake_on_connect=False
             )
             link.do_handshake()
         connection = HTTPConnection(parts.hostname or "", parts.port)
+        # The socket is given to the library, which would otherwise resolve the name again.
         connection.sock = link
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         own = {"Accept": "*/*"} | request.headers
+        # Compressed responses could expand without limit, so they are not asked for.
         headers = {key: text for key, text in own.items() if key.lower() != "accept-encoding"}
         headers |= {"Accept-Encoding": "identity", "Connection": "close"}
         connection.request(request.method, path, request.body, headers)
@@ -222,6 +237,7 @@ def _connected(host: str, port: int, grant: Grant, clock: _Clock) -> socket.sock
     """A connection to an address of the host that the grant covers."""
     why = ""
     for family, kind, protocol, address in _resolved(host, port, clock):
+        # A scope such as `%eth0` is not part of the address.
         if refused := address_refusal(grant.http, ip_address(str(address[0]).partition("%")[0]), port):
             why = refused
             continue
@@ -234,6 +250,7 @@ def _connected(host: str, port: int, grant: Grant, clock: _Clock) -> socket.sock
                 raise ExecutionError(refused, "refused")
             return link
         except OSError as error:
+            # Try the next address: a host may have an IPv6 address that can't be reached from here.
             link.close()
             clock.left()
             why = why or f"{host} can't be reached: {_words(error)}"
@@ -257,6 +274,7 @@ def _resolved(host: str, port: int, clock: _Clock) -> Iterable[_Found]:
         except (OSError, UnicodeError) as error:
             answers.put(error if isinstance(error, OSError) else OSError(str(error)))
 
+    # A daemon thread: a lookup that hangs must not keep the process alive.
     Thread(target=resolve, name="wfc-http-resolve", daemon=True).start()
     while True:
         try:
@@ -281,6 +299,7 @@ def _headers(response: HTTPResponse) -> dict[str, str]:
 
 
 def _body(response: HTTPResponse, limit: int) -> bytes:
+    # Decompressing is refused instead of limited.
     if response.headers.get("content-encoding", "identity").lower() not in ("identity", ""):
         raise ExecutionError("the response is compressed, although that was not asked for", "http")
     data = b""
@@ -292,6 +311,7 @@ def _body(response: HTTPResponse, limit: int) -> bytes:
                 "output_invalid",
                 "Ask for less, or use a command.",
             )
+    # `length` is what is still missing from the announced size.
     if response.length:
         raise ExecutionError("the connection ended in the middle of the response", "http")
     return data
@@ -305,7 +325,8 @@ def _result(request: _Request, status: int, headers: dict[str, str], body: bytes
     charset = re.search(r"charset=[\"']?([A-Za-z0-9_-]+)", kind)
     try:
         text = body.decode(charset[1] if charset else "utf-8", errors="replace")
-    except LookupError:
+    except (LookupError, UnicodeError):
+        # A charset that does not exist or can't replace bytes is the server's mistake; the text is still useful.
         text = body.decode("utf-8", errors="replace")
     parsed: Json = None
     if "json" in kind.lower():

@@ -21,6 +21,7 @@ def outline(name: str, text: str, with_docs: bool) -> str:
         try:
             found += _of_python(ast.parse(text).body, with_docs)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
+            # Any file may end in .py, also one that the parser can't handle.
             found.append("  (not valid Python)")
     elif name.endswith((".md", ".markdown")):
         found += _of_markdown(text)
@@ -30,6 +31,7 @@ def outline(name: str, text: str, with_docs: bool) -> str:
 def _of_markdown(text: str) -> Iterator[str]:
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
+        # A fence opens or closes a block; a line that begins with `#` inside it is no heading.
         in_code ^= bool(_FENCE.match(line))
         heading = None if in_code else _HEADING.fullmatch(line)
         if heading:

@@ -64,7 +64,7 @@ def check_installed(names: Iterable[str]) -> None:
     for name in names:
         check_name(name)
         if name not in known:
-            listed = f"; there is {', '.join(sorted(known))}" if known else ""
+            listed = f"; available: {', '.join(sorted(known))}" if known else ""
             raise NoBlockError(f"no installed distribution has the block type `{name}`{listed}")
 
 
@@ -72,6 +72,7 @@ def load(name: str) -> OwnBlock:
     """Import the class of a type. Raises `NoBlockError`."""
     check_installed((name,))
     found = list(entry_points(group=GROUP, name=name))
+    # Two distributions with the same name: which one is meant is not for wfc to decide.
     if len({one.value for one in found}) > 1:
         makers = " and ".join(sorted({one.dist.name for one in found if one.dist}))
         raise NoBlockError(f"{makers} both have the block type `{name}`")
@@ -99,6 +100,7 @@ def _run_block(job: Job) -> Result:
     name = parameters.text("block")
     given = json.dumps(parameters.mapping("inputs")).encode()
     seconds = min(parameters.number("timeout", 60), grant.seconds, _LONGEST)
+    # A file instead of a pipe: the process may read its input late or never, and must not block the server.
     with tempfile.TemporaryFile() as file:
         file.write(given)
         file.seek(0)
@@ -151,12 +153,15 @@ def answer_of(name: str, given: Json) -> dict[str, Json]:
         value = asyncio.run(found) if inspect.iscoroutine(found) else found
         if not isinstance(value, BaseModel):
             value = block.outputs.model_validate(value)
+        # Through the declared model, so that the result has the documented form even if the class returns a
+        # subclass.
         return {"result": block.outputs.model_validate(value.model_dump()).model_dump(mode="json")}
     except ValidationError as error:
         return {"error": shortened(f"{name}: {_mistakes(error)}", 500)}
     except NoBlockError as error:
         return {"error": str(error)}
     except Exception as error:
+        # The block's code may raise anything; the reason belongs into the error of the step.
         return {"error": shortened(f"{type(error).__name__}: {error}", 500)}
 
 

@@ -35,6 +35,7 @@ def scratch(working_dir: Path, run: str) -> Iterator[Path]:
     """The scratch folder of a run. It exists while a command uses it, and afterwards if it is not empty."""
     above = working_dir / FOLDER
     place = above / run
+    # Parallel commands of one run share the folder, so it is removed only after the last of them.
     with _lock:
         _in_use[place] += 1
         _make(above, place)
@@ -60,6 +61,7 @@ def clear_scratch(run: str) -> None:
 
 def _make(above: Path, place: Path) -> None:
     try:
+        # A workflow may have replaced the folder by a link to another place.
         if above.is_symlink():
             raise ExecutionError(f"{above} is a symbolic link, and links are not followed", "refused")
         above.mkdir(mode=0o700, exist_ok=True)
@@ -73,6 +75,7 @@ def _make(above: Path, place: Path) -> None:
 
 def _remove_empty(above: Path, place: Path) -> None:
     with suppress(OSError):
+        # `rmdir` fails if it is not empty, and the content is then kept.
         if place.exists():
             place.rmdir()
         if os.listdir(above) == [".gitignore"]:
@@ -130,12 +133,15 @@ def locate(grant: Grant, text: str, base: Path | None = None, within: tuple[Path
     """
     given = Path(base or grant.root, text)
     try:
+        # The last name is refused as a link even if it leads into a granted folder: it could be changed after
+        # the check.
         if given.is_symlink():
             raise _refused(f"{text} is a symbolic link, and links are not followed")
         real = given.resolve()
         roots = [root.resolve() for root in within or grant.roots]
     except (OSError, RuntimeError, ValueError) as error:
         raise ExecutionError(f"{text} can't be resolved: {error}") from None
+    # Before the granted folders: the store is off limits even if it is inside one of them.
     if why := grant.protected.why_unreadable(real):
         raise _refused(why)
     for root in roots:
@@ -169,6 +175,7 @@ def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bo
         raise ExecutionError(f"{place.root} can't be opened: {error.strerror}") from None
     try:
         for name in place.names[:-1]:
+            # The current folder is checked, then the next one is opened relative to it.
             _check_identity(place, os.fstat(current), forbidden)
             if create:
                 with suppress(FileExistsError):
@@ -202,6 +209,7 @@ def identity(place: Place, is_written: bool) -> os.stat_result | None:
 
 def read(place: Place, most_bytes: int) -> bytes | None:
     """A file's content; None if there is no such file."""
+    # Without its folder there is no file, which is a result and not an error.
     if not place.path.parent.is_dir():
         return None
     forbidden = place.protected.unreadable_files()
@@ -252,6 +260,7 @@ def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, creat
             raise ExecutionError(f"{place} exists and is not a regular file")
         if before is not None and not overwrite:
             raise ExecutionError(f"{place} already exists, and overwrite is false")
+        # The temporary file is in the same folder, so that the replacement is atomic.
         made = f".{name[:40]}.{token_hex(6)}.new"
         try:
             opened = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=parent)
@@ -264,6 +273,7 @@ def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, creat
                 if mode is not None:
                     os.fchmod(opened, mode)
                 elif before is not None:
+                    # A replaced file keeps its permissions.
                     os.fchmod(opened, stat.S_IMODE(before.st_mode))
             if overwrite:
                 os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -294,6 +304,7 @@ def _about(name: str, parent: int) -> os.stat_result | None:
 # Files named by parameters, in the granted folders or in the run's scratch folder.
 
 _SCRATCH = re.compile(r"\$(?:SCRATCH|\{SCRATCH\})/+")
+_PLAIN = re.compile(r"[A-Za-z0-9_./@%+=:,-]+")
 _NAMES_SCRATCH = re.compile(r"\$(?:SCRATCH\b|\{SCRATCH\})")
 
 
@@ -305,6 +316,16 @@ def in_scratch(given: str) -> bool:
 def in_folder(given: str, scratch: Path) -> str:
     """A text with `$SCRATCH` replaced by the scratch folder."""
     return _NAMES_SCRATCH.sub(lambda _: str(scratch), given)
+
+
+def in_command(command: str, scratch: Path) -> str:
+    """A command with the path of the scratch folder in the place of `${SCRATCH}`.
+
+    The shell does not expand it between single quotes and in a quoted here-document. A path with characters that mean
+    something to the shell stays a variable, which the shell expands safely wherever it expands anything.
+    """
+    path = str(scratch)
+    return command.replace("${SCRATCH}", path) if _PLAIN.fullmatch(path) else command
 
 
 @contextmanager

@@ -84,6 +84,7 @@ def refusal_of(command: str, patterns: Iterable[str]) -> str:
         return str(error)
     if not any(_covers(_parse_pattern(pattern), words) for pattern in patterns):
         return "the command matches no --allow-exec pattern of the server"
+    # A file of that name in PATH is a program like any other, such as `/usr/bin/time`.
     if words[0] in _BUILTINS and find_program(words[0], None, os.environ.get("PATH")) is None:
         return f"it needs a shell: `{words[0]}` is a shell builtin, not a program"
     return ""
@@ -113,6 +114,7 @@ def _is_executable(path: str) -> bool:
     try:
         return os.path.isfile(path) and os.access(path, os.X_OK)
     except ValueError:
+        # A path with a NUL character.
         return False
 
 
@@ -134,6 +136,7 @@ def _covers(pattern: list[_Word], words: list[str]) -> bool:
             return False
     elif len(words) != len(pattern):
         return False
+    # The program is compared more strictly than its arguments: `bin/*` must not match `bin/../../x`.
     if not _is_same_depth(pattern[0], words[0]):
         return False
     return all(_fits(word, expected) for word, expected in zip(words, pattern, strict=False))
@@ -165,6 +168,7 @@ def _fits(word: str, expected: _Word) -> bool:
 
 
 def _parse(text: str, *, is_pattern: bool = False) -> list[_Word]:
+    # A trailing newline comes from YAML block texts. In a pattern it would be a mistake.
     text = text.rstrip("\n") if not is_pattern else text
     words: list[_Word] = []
     index = 0
@@ -175,6 +179,7 @@ def _parse(text: str, *, is_pattern: bool = False) -> list[_Word]:
             break
         word, index = _word(text, index, is_pattern)
         words.append(word)
+    # An empty program, such as from two quotes, is no program.
     if not words or words[0] == ("",):
         raise NotWordsError("the command names no program")
     if any("=" in piece for piece in words[0]):
@@ -346,6 +351,7 @@ class Grant:
     """The number of commands at the same time, over all runs of a server."""
 
     @classmethod
+    # The folder does not matter, since nothing is granted in it.
     def nothing(cls) -> Grant:
         return cls(Path.cwd())
 
@@ -360,6 +366,7 @@ class Grant:
 
     @property
     def anything(self) -> bool:
+        # Any command includes any file, but neither requests nor blocks.
         return self.commands is None or bool(
             self.commands or self.read or self.write or self.http or self.blocks
         )
@@ -392,6 +399,7 @@ class Grant:
     def environment(self, own: dict[str, str]) -> dict[str, str]:
         """The environment of a command: the server's variables that are granted, then the action's own."""
         names = (*DEFAULT_ENV, *self.env)
+        # The action's variables come last, so they can replace those of the server that are granted.
         return {**{name: os.environ[name] for name in names if name in os.environ}, **own}
 
 

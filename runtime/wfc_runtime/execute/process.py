@@ -50,6 +50,7 @@ class Captured:
         """All output or, if that is too long as JSON, its two ends; and whether something was left out."""
         if self.total <= self._limit:
             whole = self._head.decode("utf-8", "replace")
+            # Escaped as JSON, a text of control characters is six times as long.
             if size_of(whole) <= self._limit:
                 return whole, False
         everything = bytes(self._head + self._tail[-self._limit :])
@@ -60,6 +61,7 @@ class Captured:
             text = head.decode("utf-8", "replace") + _MARK.format(left_out) + tail.decode("utf-8", "replace")
             if size_of(text) <= self._limit or keep < 64:
                 return text, True
+            # Halved until it fits: how much JSON escapes depends on the content.
             keep //= 2
 
 
@@ -148,6 +150,7 @@ def run_process(
     `grace` how long it has to end after SIGTERM.
     """
     name = arguments[0]
+    # Searched before anything is started, for a clear message.
     program = find_program(name, cwd, env.get("PATH") if path is None else path)
     if program is None:
         raise NotStartedError(name, "no such program", is_missing=True)
@@ -216,10 +219,12 @@ class _Watch:
             timed_out, stopped = left <= 0 or was_idle, stop.is_set()
             if timed_out or stopped:
                 command.terminate()
+                # SIGTERM first, so that the command can clean up; what is left is killed below.
                 self._read_until(lambda: command.code is not None or command.is_over, self._grace)
                 break
             self._read(min(left, _LOOK_EVERY))
         if command.error:
+            # Reported by the supervisor, since the program is started there.
             raise NotStartedError(self._name, os.strerror(command.error))
         # A background process that holds the streams open must not delay the result for long.
         if not (timed_out or stopped):
@@ -245,6 +250,7 @@ class _Watch:
         command.end()
         self._read_until(lambda: command.is_over, _CLEARING)
         if not command.is_over:
+            # The supervisor does not react: it may have been stopped by the command itself.
             command.abandon()
             GUARD.resume()
             self._read_until(lambda: command.is_over, _CLEARING)
@@ -262,6 +268,7 @@ class _Watch:
                 self._command.read()
                 if self._command.is_over:
                     self._selector.unregister(key.fileobj)
+                # The control socket is not a stream of the command.
                 continue
             with suppress(BlockingIOError):
                 data = os.read(key.fd, _CHUNK)

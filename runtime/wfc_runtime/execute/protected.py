@@ -60,6 +60,7 @@ class Protected:
             if (
                 names[: len(folder)] == folder
                 and names[len(folder) :][:1]
+                # A prefix, so that the log, the keys and the token beside the store are covered as well.
                 and names[len(folder)].startswith(name)
             ):
                 return f"{path} belongs to the server's store"
@@ -70,11 +71,13 @@ class Protected:
         if why := self.why_unreadable(path):
             return why
         names = _canonical(path)
+        # Any `.git` folder below the root: a hook in a nested repository is executed, too.
         if ".git" in names[len(_canonical(root)) :]:
             return f"{path} is inside a .git folder"
         for one in self.places:
             place = _canonical(one.path)
             is_inside = names[: len(place)] == place
+            # Without endings the place is protected as a whole.
             if is_inside and (not one.endings or names[-1].endswith(one.endings)):
                 return f"{path} is {one.what}"
         return ""
@@ -85,6 +88,7 @@ class Protected:
         for store in self.stores:
             with suppress(OSError):
                 for name in os.listdir(store.parent):
+                    # By prefix as well, because SQLite and the server create files beside the store.
                     if name.startswith(store.name):
                         found.update(_identity(store.parent / name, "the server's store"))
         return found
@@ -93,6 +97,7 @@ class Protected:
         """Device and inode of all existing protected files and folders, with a description."""
         found = self.unreadable_files()
         for one in self.places:
+            # A folder in which only some files are protected must stay usable, so it has no identity here.
             if not one.endings:
                 found.update(_identity(one.path, one.what))
         return found
@@ -122,12 +127,14 @@ def protected_paths(
     places += _whole_or_ending(
         modules, granted, _MODULE_ENDINGS, "in a folder that the server loads modules from"
     )
+    # Before the folders are listed: what is no longer imported from need not be protected.
     drop_import_folders(granted)
     places += _whole_or_ending(
         _loaded_from(), granted, _MODULE_ENDINGS, "in a folder that the server loads code from"
     )
     places += [
         Guarded(path, "in a folder of programs (PATH)")
+        # A folder of programs around the project can't be protected as a whole.
         for path in _program_folders()
         if not _contains_any(path, granted)
     ]
@@ -151,6 +158,7 @@ def drop_import_folders(granted: Iterable[Path]) -> None:
 
 def _in_use(folders: set[Path]) -> set[Path]:
     """The folders that loaded modules came from: for each module the innermost folder that contains it."""
+    # A copy, since another thread may import something meanwhile.
     files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     found: set[Path] = set()
     # By folder, not by module: thousands of modules come from a few hundred folders, and resolving a path is slow.
@@ -173,10 +181,12 @@ def _git_folders(project: Path) -> Iterator[Path]:
     for folder in _project_folders(project.resolve()):
         with suppress(OSError, UnicodeDecodeError):
             said = (folder / ".git").read_text(encoding="utf-8").strip()
+            # In a worktree or submodule, `.git` is a file that names the folder.
             if said.startswith("gitdir:"):
                 git = (folder / said.removeprefix("gitdir:").strip()).resolve()
                 yield git
                 with suppress(OSError, UnicodeDecodeError):
+                    # A worktree shares hooks and configuration with its main repository.
                     yield (git / (git / "commondir").read_text(encoding="utf-8").strip()).resolve()
 
 
@@ -219,8 +229,10 @@ def _canonical(path: Path) -> tuple[str, ...]:
 def _canonical_name(name: str) -> str:
     """A normal form that is equal for names that some file system treats as the same."""
     text = unicodedata.normalize("NFKC", name).casefold()
+    # Invisible characters: some file systems ignore them when they compare names.
     seen = "".join(char for char in text if unicodedata.category(char) != "Cf")
     # Removing format characters can leave a sequence that is not normalized any more.
+    # Windows drops trailing dots and spaces from names.
     return unicodedata.normalize("NFKC", seen).rstrip(". ") or name
 
 

@@ -20,12 +20,16 @@ from wfc_runtime.execute.files import check_encoding
 from wfc_runtime.execute.outline import outline
 from wfc_runtime.execute.paths import folder, in_folder, in_scratch, locate_for, scratch
 from wfc_runtime.execute.permissions import Grant
+from wfc_runtime.scopes import ANY_DEPTH, matches
 
 _MOST_FILES, _MOST_SEEN = 100, 20_000
 NEVER = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"})
 """Folders that are not entered."""
 _MODES = ("full", "outline", "summary")
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
+_STARS = re.compile(r"\*{2,}")
+_MOST_IGNORED = 100_000
+_Pattern = tuple[str, ...]
+"""The segments of a pattern."""
 
 
 def _read_files(job: Job) -> Result:
@@ -37,7 +41,7 @@ def _read_files(job: Job) -> Result:
         if "path" in parameters:
             names = [os.path.relpath(Path(base, in_folder(parameters.path("path"), base)), base)]
         else:
-            names = list(_matching(base, parameters))
+            names = list(_matching(base, parameters, grant))
         most = min(int(parameters.number("max_files", 20)), _MOST_FILES)
         limit = min(int(parameters.number("max_file_size_kb", 100) * 1024), grant.file_bytes)
         files: list[dict[str, Json]] = []
@@ -49,6 +53,7 @@ def _read_files(job: Job) -> Result:
             try:
                 files.append(_read(base, name, limit, parameters, grant))
             except ExecutionError as error:
+                # A single file that can't be read fails the step; of many, the others are still useful.
                 if "path" in parameters:
                     raise
                 skipped.append({"path": name, "reason": error.message})
@@ -77,53 +82,66 @@ def _base(job: Job) -> Iterator[Path]:
         yield folder(job.grant, in_folder(given, place)) if in_scratch(given) else place
 
 
-def _matching(base: Path, parameters: Parameters) -> Iterator[str]:
+def _matching(base: Path, parameters: Parameters, grant: Grant) -> Iterator[str]:
     wanted, unwanted = _patterns(parameters, "patterns"), _patterns(parameters, "exclude_patterns")
     if not wanted:
         raise ExecutionError("`path` or `patterns` is needed")
     if parameters.flag("respect_gitignore", True):
-        unwanted += _ignored(base)
+        unwanted += _ignored(base, grant)
     seen = 0
     for above, folders, names in os.walk(base, followlinks=False):
+        # Sorted, so that the same files are chosen on every system.
         folders[:] = sorted(one for one in folders if one not in NEVER)
         for name in sorted(names):
             seen += 1
             if seen > _MOST_SEEN:
                 raise ExecutionError(f"{base} has more than {_MOST_SEEN:,} files")
             path = Path(above, name).relative_to(base).as_posix()
-            if any(one.fullmatch(path) for one in wanted) and not _is_among(path, unwanted):
+            if any(matches(one, path.split("/")) for one in wanted) and not _is_among(path, unwanted):
                 yield path
 
 
-def _is_among(path: str, patterns: list[re.Pattern[str]]) -> bool:
+def _is_among(path: str, patterns: list[_Pattern]) -> bool:
     """Whether a pattern matches the path, or the name of the file or of a folder around it."""
-    return any(one.fullmatch(path) or any(map(one.fullmatch, path.split("/"))) for one in patterns)
+    names = path.split("/")
+    return any(matches(one, names) or any(matches(one, [name]) for name in names) for one in patterns)
 
 
-def _patterns(parameters: Parameters, name: str) -> list[re.Pattern[str]]:
+def _patterns(parameters: Parameters, name: str) -> list[_Pattern]:
     given = parameters.value(name) if name in parameters else []
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise ExecutionError(f"`{name}` must be a list of patterns")
     for one in given:
         if one.startswith("/") or ".." in one.split("/"):
             raise ExecutionError(f"the pattern {one[:80]!r} leads out of the folder", "refused")
-    return [_compiled(one) for one in given]
+    return [_segments(one) for one in given]
 
 
-def _ignored(base: Path) -> list[re.Pattern[str]]:
+def _ignored(base: Path, grant: Grant) -> list[_Pattern]:
     """The plain patterns of the folder's own .gitignore."""
     try:
-        lines = (base / ".gitignore").read_text(encoding="utf-8", errors="replace")[:100_000].splitlines()
-    except OSError:
+        # Read like every other file: it may be a link, a device or a pipe.
+        data = paths.read(locate_for(grant, str(base / ".gitignore"), "read"), _MOST_IGNORED)
+    except ExecutionError:
         return []
-    return [_compiled(line.strip().strip("/")) for line in lines if line.strip() and line[0] not in "#!"]
+    lines = (data or b"").decode("utf-8", errors="replace").splitlines()
+    # Negated lines are left out: a file that they include again is then missing, which is the safer mistake.
+    return [_segments(line.strip().strip("/")) for line in lines if line.strip() and line[0] not in "#!"]
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` match within one name, `**` any number of folders."""
-    words = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(words.get(one) or re.escape(one) for one in _GLOB.findall(pattern[:500])), re.S)
+@lru_cache(maxsize=1024)
+def _segments(pattern: str) -> _Pattern:
+    """`*` and `?` match within one name, `**` any number of folders; `**.py` is `**/*.py`."""
+    found: list[str] = []
+    for segment in pattern[:500].split("/"):
+        if segment == ANY_DEPTH:
+            # Several in a row match the same, and would only take longer.
+            found += [segment] if found[-1:] != [segment] else []
+            continue
+        if segment.startswith(ANY_DEPTH) and found[-1:] != [ANY_DEPTH]:
+            found.append(ANY_DEPTH)
+        found += [_STARS.sub("*", segment)] if segment not in ("", ".") else []
+    return tuple(found)
 
 
 def _read(base: Path, name: str, limit: int, parameters: Parameters, grant: Grant) -> dict[str, Json]:
@@ -136,6 +154,7 @@ def _read(base: Path, name: str, limit: int, parameters: Parameters, grant: Gran
         text = data.decode(encoding)
     except UnicodeError:
         raise ExecutionError(f"{name} is not text in {encoding}") from None
+    # Decodable, but binary: UTF-16 and many binary formats contain NUL characters.
     if "\0" in text:
         raise ExecutionError(f"{name} is not a text file")
     text = text.replace("\r\n", "\n")

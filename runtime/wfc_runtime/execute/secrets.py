@@ -25,7 +25,9 @@ def with_secrets(parameters: Mapping[str, Json], grant: Grant) -> tuple[dict[str
     others = {name: value for name, value in parameters.items() if name != "secrets"}
     if not isinstance(listed, dict) or not listed:
         return others, NO_MASK
+    # Only granted names, whatever the action lists.
     values = {name: os.environ[name] for name in listed if name in grant.env and name in os.environ}
+    # A name that is not available stays in the table, so that its use can be reported.
     filled = {str(mark): values.get(name) for name, mark in listed.items()}
     names = {str(mark): name for name, mark in listed.items()}
     found = {key: _filled(value, filled, names) for key, value in others.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
-from wfc_runtime.execute.paths import FOLDER, in_folder, in_scratch, scratch
+from wfc_runtime.execute.paths import FOLDER, in_command, in_folder, in_scratch, scratch
 from wfc_runtime.execute.permissions import Grant, find_program, words_of
 from wfc_runtime.execute.process import Captured, Finished, NotStartedError, run_process, streams
 from wfc_runtime.expr import ExpressionError, evaluate_condition
@@ -62,10 +62,12 @@ def outputs_refusal(declared: Mapping[str, Json], grant: Grant, working_dir: str
     for about in declared.values():
         given = about.get("path") if isinstance(about, dict) else None
         is_there = in_scratch(working_dir) and isinstance(given, str) and not _LEADS_OUT.search(given)
+        # A file in the scratch folder needs no grant: only commands of the same run can have written it.
         if not isinstance(given, str) or _IN_SCRATCH.match(given) or is_there:
             continue
         if not grant.grants_files("read"):
             return "the command declares outputs, but the server may not read files (no --allow-read pattern was given)"
+        # A variable in the path is only known when the command is executed.
         if "$" not in given:
             try:
                 place = paths.locate(grant, given, paths.folder(grant, working_dir))
@@ -88,8 +90,10 @@ def _read_one(output: Parameters, grant: Grant, working_dir: Path, env: Mapping[
 
 
 def _place(given: str, unsafe: bool, grant: Grant, working_dir: Path, env: Mapping[str, str]) -> paths.Place:
+    # Unknown variables stay as they are, and the path is then not found.
     expanded = Path(_VARIABLE.sub(lambda found: env.get(found[1] or found[2], found[0]), given))
     scratch = Path(env["SCRATCH"])
+    # Relative to the working directory, which is in the scratch folder itself.
     if working_dir.is_relative_to(scratch):
         expanded = working_dir / expanded
     if expanded.parts[:1] == (FOLDER,) and not (working_dir / expanded).exists():
@@ -131,6 +135,7 @@ def _parse_number(text: str, kind: str) -> float:
         number: float = _NUMBERS[kind](text)
     except ValueError:
         number = nan
+    # An integer is never infinite, but `float` accepts "nan" and "inf".
     if isinstance(number, float) and not isfinite(number):
         raise ValueError(f"it holds {shortened(text, 40)!r}")
     return int(text) if kind in ("number", "num") and text.lstrip("+-").isdecimal() else number
@@ -170,6 +175,7 @@ def _validate(output: Parameters, value: Json) -> None:
             raise ExecutionError(f"it is not valid: {'; '.join(wrong)}", "output_invalid")
         return
     expression = str(demand)
+    # Authors write the bare expression, and some write it with braces.
     text = expression if "{{" in expression else "{{ " + expression + " }}"
     try:
         holds = evaluate_condition(text, {"value": value}, now=datetime.now(UTC), uuid_seed="output")
@@ -196,6 +202,7 @@ _SHOWN = 4_000
 
 def _shell(job: Job) -> Result:
     parameters, grant = job.parameters, job.grant
+    # Checked again here: the action may be executed through another path than the one that checked it.
     refused = refusal(parameters, grant)
     if refused:
         raise ExecutionError(
@@ -203,6 +210,7 @@ def _shell(job: Job) -> Result:
         )
     command = parameters.text("command")
     seconds = min(parameters.number("timeout", _SECONDS), grant.seconds)
+    # The folder exists while the outputs are read, and is removed afterwards if it is empty.
     with scratch(grant.root, job.run) as place:
         working_dir = paths.folder(grant, in_folder(parameters.text("working_dir", ""), place))
         own = own_environment(parameters)
@@ -211,7 +219,7 @@ def _shell(job: Job) -> Result:
             "SCRATCH": str(place),
             "PWD": str(working_dir),
         }
-        finished = _run(job, command, working_dir, env, seconds)
+        finished = _run(job, in_command(command, place), working_dir, env, seconds)
         result: Result = {
             **streams(finished.stdout, finished.stderr),
             "exit_code": finished.exit_code,
@@ -228,6 +236,7 @@ def _shell(job: Job) -> Result:
         except ExecutionError as error:
             code = finished.exit_code
             why = f"; the command failed with exit code {code}" if code else ""
+            # The exit code explains a missing output better than the missing file itself.
             raise ExecutionError(f"{error.message}{why}", error.code, error.hint) from None
         return {**result, "outputs": outputs} if declared else result
 
@@ -238,6 +247,7 @@ def own_environment(parameters: Parameters) -> dict[str, str]:
     for name, value in parameters.mapping("env").items():
         if not _NAME.fullmatch(name) or isinstance(value, (dict, list)) or "\0" in str(value):
             raise ExecutionError(f"`env` can't set {shortened(name, 60)} to {shortened(value, 60)}")
+        # As YAML writes them: `true`, not `True`.
         found[name] = _text(value)
     return found
 
@@ -251,6 +261,7 @@ def _text(value: Json) -> str:
 def _run(job: Job, command: str, working_dir: Path, env: dict[str, str], seconds: float) -> Finished:
     grant, in_shell = job.grant, job.parameters.flag("shell", True)
     capture = job.parameters.flag("capture_output", True)
+    # With command patterns, a command never reaches a shell.
     is_plain = grant.commands is not None
     try:
         return run_process(
@@ -292,6 +303,7 @@ def refusal(parameters: Parameters, grant: Grant) -> str:
         return "the command contains a NUL character"
     why = grant.refusal(command)
     if not why and grant.commands is not None:
+        # Without this, a workflow could change what a granted command does.
         foreign = [name for name in parameters.mapping("env") if name not in grant.env]
         if foreign:
             return f"it sets environment variables that the operator did not grant: {', '.join(foreign)}"

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -31,11 +31,15 @@ from wfc_runtime.execute.sql_models import Statement, is_reading, statement_of
 _MOST_ROWS = 1_000
 _MOST_BYTES = 100 * 1024
 _LONGEST = 600.0
-_OPERATIONS = 10_000
-"""How many operations of SQLite's machine pass between two looks at the clock."""
+_OPERATIONS = 100
+"""How many operations of SQLite's machine pass between two looks at the clock. One can handle megabytes."""
+_LONGEST_TEXT = 100_000
+_MOST_SEMICOLONS = 2_000
+_BETWEEN_SIZES = 0.2
+"""Seconds between two looks at the size of temporary files."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 5_000_000,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: _LONGEST_TEXT,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
@@ -71,20 +75,37 @@ def _alone(path: Path) -> Lock:
     return Lock()
 
 
+@contextmanager
+def _turn(path: Path, job: Job, deadline: float) -> Iterator[None]:
+    lock = _alone(path)
+    # In parts, to notice that the run was cancelled while another step uses the file.
+    while not lock.acquire(timeout=0.1):
+        if job.stop.is_set():
+            raise ExecutionError("the run ended before the database was free", "interrupted")
+        if time.monotonic() >= deadline:
+            raise ExecutionError("another step used the database until the time limit", "timeout")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _sql(job: Job) -> Result:
     parameters = job.parameters
     if parameters.text("engine", "sqlite") != "sqlite":
         raise ExecutionError("`engine` must be sqlite; the server opens no other database")
     statements = list(_statements(parameters))
+    # Decides the grant that is needed and the mode of the connection; the authorizer enforces it.
     reads = all(one.is_reading for one in statements)
     access: tuple[Access, ...] = ("read",) if reads else ("read", "write")
     begun = time.monotonic()
     deadline = begun + min(parameters.number("timeout", 30), job.grant.seconds, _LONGEST)
-    with located(job, "path", *access) as place, _alone(place.path):
+    with located(job, "path", *access) as place, _turn(place.path, job, deadline):
         about = identity(place, is_written=not reads)
         _wait_for_journal(place, job, deadline)
         with closing(_connected(place, job.grant, reads, about is None)) as connection:
             now = identity(place, is_written=not reads)
+            # SQLite opens by name, so the file is compared before and after.
             if about is not None and (now is None or not os.path.samestat(about, now)):
                 raise ExecutionError(f"{place} was replaced while it was opened", "refused")
             watch = _Watch(connection, job, deadline, reads)
@@ -113,9 +134,16 @@ def _statements(parameters: Parameters) -> Iterator[Statement]:
 
 def _split(text: str) -> list[str]:
     """The statements of a text. SQLite itself says where one ends: a `;` may be in a text or in a trigger."""
+    # The call below scans from the beginning of a statement, so the work grows with the product of both numbers.
+    if len(text) > _LONGEST_TEXT or text.count(";") > _MOST_SEMICOLONS:
+        raise ExecutionError(
+            f"the statements have more than {_LONGEST_TEXT:,} characters or {_MOST_SEMICOLONS:,} semicolons",
+            hint="Pass values in `params`.",
+        )
     found: list[str] = []
     begun = 0
     for at, char in enumerate(text):
+        # Asked only at a semicolon: the call scans the whole text.
         if char == ";" and sqlite3.complete_statement(text[begun : at + 1]):
             found.append(text[begun : at + 1])
             begun = at + 1
@@ -134,8 +162,10 @@ def _connected(place: Place, grant: Grant, reads: bool, is_new: bool) -> sqlite3
         connection = sqlite3.connect(
             f"file:{quote(str(place.path))}?mode={mode}",
             uri=True,
+            # No waiting inside SQLite: `_begin` waits, and notices when the run was cancelled.
             timeout=0,
             isolation_level=None,
+            # No statement is reused, so that each one passes the authorizer.
             cached_statements=0,
             check_same_thread=False,
         )
@@ -175,9 +205,11 @@ class _Watch:
         self._refused = ""
         self._is_own = False
         """Whether the statement is one of ours, which may begin and end the transaction."""
+        self._measured = time.monotonic()
+        self._is_too_large = False
 
     def executed(self, statements: list[Statement]) -> Result:
-        self._connection.set_progress_handler(self._is_late, _OPERATIONS)
+        self._connection.set_progress_handler(self._must_end, _OPERATIONS)
         self._connection.set_authorizer(self._authorize)
         try:
             self._begin()
@@ -189,6 +221,7 @@ class _Watch:
                 return found
             except BaseException:
                 if self._connection.in_transaction:
+                    # Otherwise a rollback after a timeout would be interrupted, too.
                     self._connection.set_progress_handler(None, 0)
                     self._own("ROLLBACK")
                 raise
@@ -199,6 +232,7 @@ class _Watch:
         """Other programs may hold the file for a moment."""
         while True:
             try:
+                # The write lock at once, so that no statement fails in the middle for lack of it.
                 self._own("BEGIN" if self._reads else "BEGIN IMMEDIATE")
                 size = self._own("PRAGMA page_size")[0][0]
                 self._own(f"PRAGMA max_page_count={self._job.grant.database_bytes // size}")
@@ -223,6 +257,7 @@ class _Watch:
         size = 0
         for row in cursor:
             rows.append({name: _plain(value) for name, value in zip(columns, row, strict=True)})
+            # An estimate, made while rows are read: the exact size would need all of them.
             size += sum(len(str(value)) + 8 for value in row) + sum(map(len, columns))
             if len(rows) > _MOST_ROWS or size > _MOST_BYTES:
                 raise ExecutionError(
@@ -240,15 +275,25 @@ class _Watch:
     def _is_late(self) -> bool:
         return self._job.stop.is_set() or time.monotonic() >= self._deadline
 
+    def _must_end(self) -> bool:
+        """Whether SQLite has to interrupt the statement."""
+        now = time.monotonic()
+        if now - self._measured >= _BETWEEN_SIZES:
+            self._measured = now
+            self._is_too_large = _temporary_bytes() > self._job.grant.database_bytes
+        return self._is_too_large or self._is_late()
+
     def _authorize(
         self, action: int, first: str | None, second: str | None, base: str | None, by: str | None
     ) -> int:
         if action in _READING:
             return sqlite3.SQLITE_OK
+        # Functions of SQLite itself are harmless, except those that reach files or extensions.
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _NO_FUNCTIONS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and (self._is_own or (first or "").lower() in _PRAGMAS):
             return sqlite3.SQLITE_OK
+        # Only the action itself may begin and end transactions.
         if action == sqlite3.SQLITE_TRANSACTION and self._is_own:
             return sqlite3.SQLITE_OK
         if action in _WRITING:
@@ -263,10 +308,30 @@ class _Watch:
 
     def _failure(self, error: Exception) -> ExecutionError:
         if self._refused:
+            # The authorizer's own message is only "not authorized".
             return ExecutionError(self._refused, "refused")
+        if self._is_too_large:
+            most = self._job.grant.database_bytes
+            return ExecutionError(f"the statement needs more than {most:,} bytes of temporary files", "sql")
         if self._is_late():
             return ExecutionError("the statement took too long", "timeout")
         return ExecutionError(f"SQLite: {shortened(error, 300)}", "sql")
+
+
+def _temporary_bytes() -> int:
+    """The size of SQLite's temporary files of this process, which no limit of SQLite covers.
+
+    SQLite deletes them as soon as they are open, so that only their descriptors are left. Where the system does not
+    list these with their names, the time limit is the only one.
+    """
+    total = 0
+    with suppress(OSError):
+        for one in os.scandir("/proc/self/fd"):
+            # A descriptor may be closed by another thread at any time.
+            with suppress(OSError):
+                if "/etilqs_" in os.readlink(one.path):
+                    total += os.stat(one.path).st_size
+    return total
 
 
 _NAMES = {
@@ -296,6 +361,7 @@ def _bindable(value: Json) -> Any:
 def _plain(value: Any) -> Json:
     if isinstance(value, bytes):
         return b64encode(value).decode("ascii")
+    # SQLite can store infinity, JSON can't.
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -45,6 +45,8 @@ class Statement:
     def is_reading(self) -> bool:
         """Whether it only reads, as far as its first word tells. The database itself makes sure."""
         word = _READS.match(self.text)
+        # `with` may precede an INSERT or DELETE. A word in a text literal only makes the action ask for more
+        # rights.
         return word is not None and (word[1].lower() != "with" or not _WRITES.search(self.text))
 
 
@@ -89,6 +91,7 @@ def statement_of(parameters: Parameters) -> Iterator[Statement]:
 def is_reading(parameters: Parameters) -> bool:
     """Whether an action only reads, as far as its parameters tell."""
     if "init_sql" in parameters:
+        # It is there to create tables.
         return False
     if "op" in parameters:
         return parameters.text("op") == "select"
@@ -109,6 +112,7 @@ def _model(parameters: Parameters) -> _Model:
 
 
 def _quoted(name: str) -> str:
+    # Names with this prefix belong to SQLite.
     if not _NAME.fullmatch(name) or name.lower().startswith("sqlite_"):
         raise ExecutionError(f"{name[:60]!r} can't be the name of a table or column")
     return f'"{name}"'
@@ -163,6 +167,7 @@ def _on_conflict(model: _Model, parameters: Parameters, given: Mapping[str, Json
     if not keys:
         raise ExecutionError("`conflict` must name columns, since the model has no primary key")
     target = ", ".join(model.column(name) for name in keys)
+    # Automatic values other than the time of the update stay as they are in an existing row.
     changed = [name for name in (*given, *model.automatic("updated")) if name not in keys]
     if not changed:
         return f" ON CONFLICT ({target}) DO NOTHING"
@@ -193,6 +198,7 @@ def _select(model: _Model, parameters: Parameters) -> Statement:
         text += f" ORDER BY {', '.join(orders)}"
     if "limit" in parameters or "offset" in parameters:
         text += " LIMIT ? OFFSET ?"
+        # SQLite has no OFFSET without a LIMIT.
         values += [int(parameters.number("limit", 1e8)), int(parameters.number("offset", 0))]
     return Statement(text, values)
 
@@ -200,6 +206,7 @@ def _select(model: _Model, parameters: Parameters) -> Statement:
 def _where(model: _Model, parameters: Parameters, is_needed: bool) -> tuple[str, list[Json]]:
     given = parameters.mapping("where")
     if not given and is_needed:
+        # An empty object is most likely a template that gave nothing.
         raise ExecutionError("`where` is needed: without it the operation would change every row")
     parts: list[str] = []
     values: list[Json] = []
@@ -216,6 +223,7 @@ def _where(model: _Model, parameters: Parameters, is_needed: bool) -> tuple[str,
 def _test(column: str, word: str, value: Json) -> tuple[str, list[Json]]:
     if word in _AMONG and isinstance(value, list):
         return f"{column} {_AMONG[word]} ({', '.join('?' * len(value))})", list(value)
+    # In SQL, nothing equals NULL.
     if value is None and _COMPARED.get(word) in ("=", "!="):
         return f"{column} IS {'NOT ' if _COMPARED[word] == '!=' else ''}NULL", []
     if word not in _COMPARED or isinstance(value, (list, dict)):

@@ -24,6 +24,7 @@ def _create_worktree(job: Job) -> Result:
     place = located.path
     if why := located.protected.why_unwritable(place, located.root):
         raise ExecutionError(why, "refused")
+    # Before the names become arguments: one that begins with `-` would be read as an option.
     for name in (branch, base):
         _git(
             job,
@@ -33,6 +34,7 @@ def _create_worktree(job: Job) -> Result:
             name,
             why=f"{name[:80]!r} is not a valid branch name",
         )
+    # An existing worktree is used again, so that a repeated step succeeds.
     created = not _is_worktree(job, repository, place, branch)
     if created:
         known = _succeeds(job, repository, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")

@@ -30,6 +30,8 @@ def find_name(run: Run, name: str, node: nodes.Node) -> Value:
     context = run.context
     if name in context:
         return context[name]
+    # The explanation is a function, so that nothing is computed for a lookup that only `default` or `is
+    # defined` looks at.
     return Undefined(lambda: _explain_name(run, name), node, run.lenient)
 
 
@@ -38,9 +40,11 @@ def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -
     if isinstance(value, dict):
         if name in value:
             return value[name]
+        # Compared by identity: any other object with such a key is an ordinary one.
         if value is run.context.get("state") and name in run.hidden:
             return Undefined(lambda: f"state.{name} is not in this step's needs_state", node, reason="hidden")
     elif isinstance(value, Undefined):
+        # A lookup on something missing is missing, too; the first one explains itself.
         return value
     elif isinstance(value, Namespace):
         if name in value.fields:
@@ -63,6 +67,7 @@ def find_item(run: Run, value: Value, key: Value, node: nodes.Node | None) -> Va
     if isinstance(value, Undefined):
         return value
     if isinstance(key, str):
+        # As in Jinja, `x['a']` and `x.a` are the same.
         return find_attribute(run, value, key, node)
     if isinstance(value, (list, str)) and isinstance(key, int):
         if -len(value) <= key < len(value):
@@ -70,6 +75,7 @@ def find_item(run: Run, value: Value, key: Value, node: nodes.Node | None) -> Va
         count = len(value)
         said = f"has no item {key}: it has {count:,}"
         return Undefined(lambda: f"{_base(run, node, value)} {said}", node, run.lenient)
+    # Lists and objects can't be keys, and Python would raise a TypeError.
     if isinstance(value, dict) and not isinstance(defined(key), (list, dict)) and key in value:
         return value[key]
     shown = shorten(str(key)) if isinstance(key, (int, float)) else kind_of(key)
@@ -82,6 +88,7 @@ def find_path(run: Run, value: Value, path: str) -> Value:
     run.read(len(path))
     for part in path.split("."):
         run.spend(1)
+        # Nine digits: a longer number is no index of any list that fits into the limits.
         is_index = part.isascii() and part.isdigit() and len(part) < 10
         value = find_item(run, value, int(part) if is_index else part, None)
     return value
@@ -98,6 +105,7 @@ def cut(run: Run, value: Value, start: Value, stop: Value, step: Value) -> Value
     if step == 0:
         raise ExpressionError("a slice can't go in steps of 0")
     where = slice(start, stop, step)
+    # The length of the slice without making it.
     length = len(range(*where.indices(len(value))))
     if isinstance(value, str):
         run.make_text(length)
@@ -107,6 +115,7 @@ def cut(run: Run, value: Value, start: Value, stop: Value, step: Value) -> Value
 
 
 def _explain_name(run: Run, name: str) -> str:
+    # The most frequent mistake with functions is to leave out the parentheses.
     if name in FUNCTIONS:
         return f"'{name}' is a function: write {name}()"
     message = f"'{shorten(name)}' is not defined"
@@ -147,6 +156,7 @@ def _base(run: Run, node: nodes.Node | None, value: Value) -> str:
 
 def _owner(node: nodes.Node | None) -> nodes.Expr | None:
     """The expression before the dot or bracket, where the lookup was written as one."""
+    # Imported here, because this module is loaded before any template is parsed.
     from jinja2 import nodes  # loaded by then: only a parsed template gets here
 
     return node.node if isinstance(node, (nodes.Getattr, nodes.Getitem)) else None
@@ -233,6 +243,7 @@ def _text_method(name: str) -> Method:
     pay = Meter.read if name in _TO_FACT else Meter.make_text
 
     def call(meter: Meter, text: str, *args: Value, **kwargs: Value) -> Value:
+        # Charged before the work is done.
         pay(meter, len(text))
         _pay_search(meter, name, text, args, kwargs)
         # str takes tuples where a template has lists, as in `name.endswith(['.py', '.pyi'])`.
@@ -248,6 +259,7 @@ def _pay_search(
 ) -> None:
     """Charge for searches in which str compares each character more than once."""
     wanted = args[0] if args else kwargs.get("sep")
+    # `startswith` and `endswith` take several candidates.
     if isinstance(wanted, list):
         # Each may equal the text up to its last character.
         meter.spend(len(wanted))
@@ -264,6 +276,7 @@ def _list_method(name: str) -> Method:
         separator = args[0] if args else kwargs.get("sep")
         if isinstance(separator, str) and separator:
             meter.read(len(text))
+            # The number of parts is counted first, so that a text can't be split into more than the limit.
             meter.make_list(text.count(separator) + 1)
             return split(meter, text, *args, **kwargs)
         parts = split(meter, text, *args, **kwargs)
@@ -298,6 +311,7 @@ def replace(meter: Meter, text: str, old: str, new: str, count: int = -1) -> str
     if not (isinstance(old, str) and isinstance(new, str) and isinstance(count, int)):
         raise ExpressionError("replace takes a text to find and a text to put in its place", "type")
     meter.read(len(text))
+    # Counted first: the result may be many times as long as the text.
     found = text.count(old)
     times = found if count < 0 else min(found, count)
     meter.make_text(len(text) + times * (len(new) - len(old)))
@@ -344,10 +358,12 @@ _SHORTHANDS = {"F": "%Y-%m-%d", "T": "%H:%M:%S", "R": "%H:%M", "D": "%m/%d/%y", 
 
 def _strftime(meter: Meter, when: date, form: str) -> str:
     """Format a date with directives that mean the same on every machine: no locale, local time zone or widths."""
+    # An upper bound: no directive expands to more.
     meter.make_text(32 * len(form))
 
     def expand(match: re.Match[str]) -> str:
         flag, letter = match.groups()
+        # `%s` is not in Python's documentation, and platforms differ.
         if letter == "s" and isinstance(when, datetime):
             return str(int(_timestamp(meter, when)))
         if letter not in _DIRECTIVES and letter not in _SHORTHANDS:

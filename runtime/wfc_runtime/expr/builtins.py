@@ -100,7 +100,9 @@ def call_guarded(
     try:
         result = call(*args, **kwargs)
     except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        # Everything that Python's own functions raise for wrong arguments.
         raise ExpressionError(_explain(name, call, args, kwargs, error), "type") from None
+    # Most builtins charge before they make something. This finds the rest.
     if isinstance(result, str):
         if len(result) > run.limits.text:
             run.make_text(len(result))
@@ -126,6 +128,7 @@ def _explain(
         signature.bind(*args, **kwargs)
     except TypeError:
         # The author of a template writes neither the run nor the value that a filter or method is applied to.
+        # A filter may have the same name as a function.
         hidden = 1 if name in FUNCTIONS and FUNCTIONS[name].call is call else 2
         shown = list(signature.parameters.values())[hidden:]
         return f"wrong arguments: it is {name}({', '.join(map(_show, shown))})"
@@ -149,6 +152,7 @@ def now(run: Run) -> datetime:
 @define(FUNCTIONS, "uuid")
 def uuid(run: Run) -> str:
     """`uuid()`: a new id; a replay of the run gives the same one."""
+    # Imported here: few templates need it.
     import hashlib
 
     run.uuids += 1
@@ -175,6 +179,7 @@ def secret(run: Run, name: Value) -> str:
         raise ExpressionError(
             f"secret takes the name of an environment variable, not {kind_of(name)}", "type"
         )
+    # The seed is not known outside the run, so the digest can't be guessed.
     digest = hashlib.sha256(f"{run.uuid_seed}\0secret\0{name}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"secret:{name}:{digest[:32]}"
 
@@ -206,11 +211,14 @@ def range_(run: Run, *bounds: Value) -> list[int]:
 
 @define(FUNCTIONS, "dict")
 def dict_(run: Run, *args: Value, **fields: Value) -> dict[str, Value]:
-    """`dict(a=1, b=2)`: an object; `dict(other, b=2)` is a copy with changes."""
-    if len(args) > 1 or not all(isinstance(arg, dict) for arg in args):
-        raise ExpressionError("dict takes at most one object, then name=value", "type")
+    """`dict(a=1, b=2)`: an object; `dict(one, other, b=2)` has the keys of all, and the last value of each."""
+    if not all(isinstance(arg, dict) for arg in args):
+        raise ExpressionError("dict takes objects, then name=value", "type")
     run.make_list(len(fields) + sum(map(len, args)))
-    return {**(args[0] if args else {}), **fields}
+    made: dict[str, Value] = {}
+    for arg in (*args, fields):
+        made.update(arg)
+    return made
 
 
 @define(FUNCTIONS, "namespace")

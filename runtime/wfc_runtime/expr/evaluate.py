@@ -40,10 +40,12 @@ class _Program:
         try:
             return self._compute(Frame(run, {}))
         except ExpressionError as error:
+            # Only here are nodes turned into offsets: the tree belongs to the template, and not to the error.
             raise _placed(error, self.syntax) from None
         except RecursionError:
             raise _placed(ExpressionError("a value is nested too deeply", "limit"), self.syntax) from None
         except Exception as error:
+            # A bug in a builtin must fail the step, and not the server.
             message = f"can't be evaluated: {type(error).__name__}: {error}"
             raise _placed(ExpressionError(message), self.syntax) from error
 
@@ -71,6 +73,7 @@ def _compile(text: str, limits: ExprLimits) -> _Program:
 def mistake_in(text: str, limits: ExprLimits) -> ExpressionError | None:
     """The error of a template that fails for all values: in its syntax, or an unknown filter, test or function."""
     try:
+        # Compiling is enough: names of filters and functions are resolved there.
         _compile(text, limits) if is_template(text) else None
     except ExpressionError as error:
         return error
@@ -114,6 +117,7 @@ def evaluate(
 def _value(text: str, run: Run) -> Value:
     program = _program(text, run.limits)
     value = program.run(run)
+    # A text with several parts is text already.
     if not program.syntax.lone:
         return value
     try:
@@ -134,6 +138,7 @@ def render(
     """The text of a template, also of a lone expression. Without `strict`, an undefined value is empty text."""
     if not is_template(text):
         return text
+    # Nothing is hidden: the variables are all that there is.
     run = Run(context, now, uuid_seed, limits, NO_NAMES, lenient=not strict)
     program = _program(text, limits)
     try:
@@ -151,6 +156,7 @@ def render_text(outer: Run, text: Value, variables: Value) -> str:
     """
     if not isinstance(text, str) or not isinstance(variables, dict):
         raise ExpressionError("render takes a text and an object with the variables", "type")
+    # Rendering counts as a call, so that templates can't render each other without end.
     if outer.calls >= outer.limits.calls:
         raise ExpressionError(f"templates render each other more than {outer.limits.calls} deep", "limit")
     outer.spend(len(text))
@@ -163,6 +169,7 @@ def render_text(outer: Run, text: Value, variables: Value) -> str:
         # Its position is one in the inner template, not in the expression.
         raise ExpressionError(f"render: {error}", error.reason) from None
     finally:
+        # Also after an error: the work has been done.
         outer.fuel, outer.room = run.fuel, run.room
 
 
@@ -176,22 +183,27 @@ def evaluate_tree(
     hidden: frozenset[str] = NO_NAMES,
 ) -> Value:
     """The tree with every text in it evaluated. The limits apply to the whole tree; keys are not evaluated."""
-    return _tree(value, Run(context, now, uuid_seed, limits, hidden), ())
+    run = Run(context, now, uuid_seed, limits, hidden)
+    return map_texts(value, lambda text: _value(text, run) if is_template(text) else text, limits.depth)
 
 
-def _tree(value: Value, run: Run, path: tuple[str | int, ...]) -> Value:
+def map_texts(
+    value: Value, evaluate: Callable[[str], Value], depth: int, path: tuple[str | int, ...] = ()
+) -> Value:
+    """A tree with its texts evaluated, in any language of expressions. Keys are not evaluated."""
     if isinstance(value, str):
         try:
-            return _value(value, run) if is_template(value) else value
+            return evaluate(value)
         except ExpressionError as error:
+            # The innermost place knows the path.
             error.path = path
             raise
-    if len(path) > run.limits.depth:
-        raise ExpressionError(f"nested too deeply: the limit is {run.limits.depth} levels", "limit")
+    if len(path) > depth:
+        raise ExpressionError(f"nested too deeply: the limit is {depth} levels", "limit")
     if isinstance(value, dict):
-        return {key: _tree(item, run, (*path, key)) for key, item in value.items()}
+        return {key: map_texts(item, evaluate, depth, (*path, key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_tree(item, run, (*path, index)) for index, item in enumerate(value)]
+        return [map_texts(item, evaluate, depth, (*path, index)) for index, item in enumerate(value)]
     return value
 
 

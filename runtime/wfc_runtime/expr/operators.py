@@ -39,6 +39,7 @@ def multiply(meter: Meter, left: Value, right: Value) -> Value:
         if isinstance(left, int) and isinstance(right, int):
             _check_bits(meter, left.bit_length() + right.bit_length())
         return _computed(meter, operator.mul, left, right)
+    # `3 * 'ab'` is the same as `'ab' * 3`.
     if isinstance(left, int) and isinstance(right, (str, list)):
         left, right = right, left
     if isinstance(right, int) and isinstance(left, str):
@@ -53,6 +54,7 @@ def multiply(meter: Meter, left: Value, right: Value) -> Value:
 def power(meter: Meter, left: Value, right: Value) -> Value:
     """`**`."""
     _check_numbers("raise", "to the power of", left, right)
+    # A negative power gives a fraction, which is a float and has a fixed size.
     if isinstance(left, int) and isinstance(right, int) and right > 0:
         _check_bits(meter, left.bit_length() * right)
     return _computed(meter, operator.pow, left, right)
@@ -112,6 +114,7 @@ def affirm(value: Value) -> Value:
 
 
 def _number(meter: Meter, value: Value) -> Value:
+    # A negative number to a fractional power is complex.
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         raise ExpressionError("the result is not a finite number")
     if isinstance(value, int):
@@ -141,6 +144,7 @@ def _mismatch(verb: str, word: str, left: Value, right: Value, hint: str = "") -
 
 def equal(meter: Meter, left: Value, right: Value) -> bool:
     """`==`."""
+    # Identity first: shared parts of large values need not be compared.
     if left is right:
         return True
     if isinstance(left, list) and isinstance(right, list):
@@ -149,6 +153,7 @@ def equal(meter: Meter, left: Value, right: Value) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         meter.spend(CONTAINER_COST + len(left))
         return left.keys() == right.keys() and all(equal(meter, left[key], right[key]) for key in left)
+    # A list is never equal to anything else, and comparing it could be expensive.
     if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
         return False
     if isinstance(left, str) and isinstance(right, str) and len(left) == len(right):
@@ -171,6 +176,7 @@ def less(meter: Meter, left: Value, right: Value) -> bool:
         return len(left) < len(right)
     if isinstance(left, date) and type(left) is type(right):
         try:
+            # A date without a time zone can't be compared with one that has one.
             return bool(left < right)
         except TypeError:
             pass
@@ -188,6 +194,7 @@ def contains(meter: Meter, container: Value, item: Value) -> bool:
     if isinstance(container, dict):
         return not isinstance(defined(item), (list, dict)) and item in container
     if isinstance(container, (list, tuple)):
+        # A long text may have to be compared with many others of the same length.
         width = 1 + len(item) // 64 if isinstance(item, str) else 1
         meter.spend(len(container) * width)
         return any(equal(meter, item, other) for other in container)
@@ -210,6 +217,7 @@ def folded(meter: Meter, value: Value, case_sensitive: bool) -> Value:
 def sort_by(meter: Meter, items: list[Value], key: Key, reverse: bool = False) -> list[Value]:
     """The items in order. The sort is stable."""
     meter.make_list(len(items), slots=3)
+    # About the number of comparisons, in units of fuel.
     meter.spend(len(items) * max(1, len(items).bit_length()) // 4)
     keys = [key(item) for item in items]
     if all(map(is_number, keys)):

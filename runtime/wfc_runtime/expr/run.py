@@ -111,6 +111,7 @@ class Meter:
 
     def spend(self, units: int) -> None:
         """Charge for work about to be done."""
+        # A subtraction and a comparison: this is called for every operation of a loop.
         self.fuel -= units
         if self.fuel < self._look_at:
             self.check()
@@ -135,6 +136,7 @@ class Meter:
             raise ExpressionError(
                 f"makes a text of {_show(length)} characters: the limit is {self.limits.text:,}", "limit"
             )
+        # Memory is charged as if each character took a byte; the limit on texts keeps wider ones bounded.
         self.hold(length)
         self.read(length)
 
@@ -190,6 +192,7 @@ class Run(Meter):
     def inside(self, context: Mapping[str, Value], uuid_seed: str) -> Run:
         """A run for a template inside this one, with what is left of the limits."""
         found = Run(context, self.now, uuid_seed, self.limits, frozenset())
+        # The limits are shared: a template inside another one gets what is left.
         found.fuel, found.room, found.calls = self.fuel, self.room, self.calls + 1
         found._look_at, found._deadline = self._look_at, self._deadline
         return found
@@ -197,6 +200,7 @@ class Run(Meter):
     def begin(self, syntax: Syntax) -> None:
         """Start the next template of this run."""
         self.syntax = syntax
+        # The limit on output is for each template, fuel and memory for the whole run.
         self.emitted = 0
 
     def emit(self, out: list[str], text: str) -> None:
@@ -213,6 +217,7 @@ class Run(Meter):
         parts: list[str] = []
         emitted = self.emitted
         write(parts)
+        # Caught text is not part of the output until it is used.
         self.emitted = emitted
         text = "".join(parts)
         self.make_text(len(text))
@@ -237,4 +242,5 @@ class Frame:
 
     def inner(self) -> Frame:
         """A frame for an inner scope: the names that it binds do not reach this one."""
+        # A copy, as in Jinja: `set` inside a loop does not change the name outside.
         return Frame(self.run, self.names.copy())

@@ -45,7 +45,7 @@ COMMENT_END = re.compile(r"\+#\}|-#\}\s*|#\}")
 RAW_END = re.compile(r"\{%(?P<sign>[-+]?)\s*endraw\s*(?:\+%\}|-%\}\s*|%\})")
 
 OPERATORS = lexer.operators
-_ESCAPE = re.compile(
+_ESCAPE = (
     r"\\(?:[abfnrtv\\'\"\n]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3]?[0-7]{1,2}|N\{[^}]*\})"
 )
 _MAX_DIGITS = 300
@@ -72,6 +72,7 @@ new_token: Callable[[tuple[int, str, Any]], Token] = partial(tuple.__new__, Toke
 def to_integer(digits: str, start: int) -> int:
     if len(digits) > _MAX_DIGITS:
         raise TemplateError(f"a number of {len(digits):,} digits is too long", start, start + len(digits))
+    # Base 0 accepts the prefixes 0x, 0o and 0b.
     return int(digits.replace("_", ""), 0)
 
 
@@ -89,7 +90,8 @@ def to_text(quoted: str, start: int) -> str:
         return inner
     try:
         # One escape at a time: the codec warns about unknown escapes in a longer text.
-        text = _ESCAPE.sub(lambda match: match.group().encode().decode("unicode_escape"), inner)
+        text = re.sub(_ESCAPE, lambda match: match.group().encode().decode("unicode_escape"), inner)
+        # A lone surrogate is no character, and could not be stored.
         text.encode()
     except UnicodeError:
         message = "this string has an escape that is not a character"
@@ -142,11 +144,13 @@ class Scanner:
     def scan(self) -> None:
         """Find all tokens, or raise TemplateError."""
         text, pos = self.text, 0
+        # Before anything is scanned: the work is linear in the length.
         if len(text) > self.limits.template:
             message = f"the template has {len(text):,} characters: the limit is {self.limits.template:,}"
             raise TemplateError(message, 0, 0)
         while match := TAG.search(text, pos):
             start, end = match.span()
+            # `{{-` strips the text before it.
             self._add_data(pos, start, text.startswith("-", start + 2))
             kind = text[start + 1]
             if match.lastgroup == "raw":
@@ -156,6 +160,7 @@ class Scanner:
             else:
                 pos = self._scan_tag(start, end, "variable" if kind == "{" else "block")
         self._add_data(pos, len(text), False)
+        # The innermost statement that is still open.
         if self._open:
             name, number = self._open[-1]
             hint = ", or `=` and a value are missing" if name == "set" else ""
@@ -175,6 +180,7 @@ class Scanner:
         data = self.text[start:end]
         if strip:
             data = data.rstrip()
+        # Empty data is no token, as in Jinja.
         if data:
             self.has_text = self.has_text or not data.isspace()
             self._add("data", data, start, start + len(data))
@@ -183,6 +189,7 @@ class Scanner:
         match = RAW_END.search(self.text, end)
         if match is None:
             raise TemplateError("`{% raw %}` is never closed with `{% endraw %}`", start, end)
+        # Raw text is text even if it is empty or looks like a tag.
         self.has_text = True
         self._add_data(end, match.start(), match["sign"] == "-")
         return match.end()
@@ -212,6 +219,7 @@ class Scanner:
             if word == "name":
                 if not value.isidentifier():
                     raise TemplateError(f"`{shorten(value)}` is not a name", start, pos)
+                # Each prefix operator adds a level to the parser's stack, although it opens no bracket.
                 if value in _PREFIXES:
                     frames += 1
             elif word == closing and not brackets:
@@ -236,6 +244,7 @@ class Scanner:
                 elif word == "comma":
                     frames = base
                 elif tokens[-1].type not in _OPERANDS:
+                    # A sign after an operator or a bracket is a prefix: `- - - x` nests.
                     frames += 1
             elif word == "raw":
                 word, value = "string", value[2:-1]
@@ -280,6 +289,7 @@ class Scanner:
             closer = _CLOSERS.get(token.type) or ("}}" if token.type == "variable_begin" else "%}")
             return self._error(f"`{token.value[:2]}` is never closed with `{closer}`", number)
         start = len(self.text) - len(rest)
+        # An unclosed string reaches to the end of the text.
         end = len(self.text) if rest[0] in "'\"" else start + 1
         return TemplateError(_STRAY.get(rest[0], f"`{rest[0]}` has no meaning here"), start, end)
 
@@ -297,6 +307,7 @@ class Scanner:
             self._expect(name, (_ENDS[name],), first + 1)
             self._open.pop()
         elif name in _MIDDLES:
+            # `else` belongs to the innermost `if` or `for`.
             self._expect(name, _MIDDLES[name], first + 1)
         else:
             is_refused = name.removeprefix("end") in _JINJA_STATEMENTS
@@ -311,6 +322,7 @@ class Scanner:
         while number < len(self.tokens):
             if self.tokens[number].type == "assign":
                 return True
+            # Skips what is in brackets: `=` there names an argument.
             number = self.closers.get(number, number) + 1
         return False
 

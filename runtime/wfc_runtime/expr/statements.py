@@ -26,6 +26,7 @@ def build_template(syntax: Syntax) -> Eval:
     write = build_all(syntax.ast.body)
 
     def render(frame: Frame) -> str:
+        # Parts are joined at the end: adding to a text would copy it each time.
         out: list[str] = []
         write(frame, out)
         return "".join(out)
@@ -68,6 +69,7 @@ def _hole(node: nodes.Expr) -> Write:
         try:
             frame.run.emit(out, text_of(frame.run, value(frame)))
         except ExpressionError as error:
+            # The innermost expression that knows its place wins.
             if error.node is None:
                 error.node = node
             raise
@@ -107,6 +109,7 @@ def _for(node: nodes.For) -> Write:
         kept = []
         for item in items:
             run.spend(cost)
+            # The test sees the loop's variables and leaves no names behind.
             inner = frame.inner()
             bind(inner, item)
             if truth(test(inner)):
@@ -152,6 +155,7 @@ def _set_block(node: nodes.AssignBlock) -> Write:
     shape = shape_of(node.filter) if node.filter else None
 
     def write(frame: Frame, out: list[str]) -> None:
+        # Names that are set inside the block stay inside it.
         text = frame.run.catch(lambda out: body(frame.inner(), out))
         bind(frame, shape(text)(frame) if shape else text)
 
@@ -202,6 +206,7 @@ def _field(node: nodes.NSRef) -> Bind:
         if not isinstance(namespace, Namespace):
             message = f"only a field of a namespace can be set, and {node.name} is none"
             raise ExpressionError(message, "type", node)
+        # A new field takes memory; changing one does not.
         if node.attr not in namespace.fields:
             frame.run.make_list(1)
         namespace.fields[node.attr] = defined(value)
@@ -219,6 +224,7 @@ def _with(node: nodes.With) -> Write:
     def write(frame: Frame, out: list[str]) -> None:
         inner = frame.inner()
         for bind, value in bound:
+            # Values are computed outside: a name of the same `with` is not visible yet.
             bind(inner, value(frame))
         body(inner, out)
 

@@ -292,7 +292,7 @@ def _run_in_process(job: Job, first: LimitReachedError) -> str:
     import subprocess  # Nothing else here needs it.
 
     # -P: a module in the directory that the server was started in must not become its code.
-    command = [sys.executable, "-P", "-m", "wfc_runtime.javascript.child"]
+    command = [sys.executable, "-P", "-c", f"from {__name__} import answer_job; answer_job()"]
     try:
         done = subprocess.run(
             command,
@@ -308,3 +308,20 @@ def _run_in_process(job: Job, first: LimitReachedError) -> str:
     if "result" in answer:
         return str(answer["result"])
     raise ExpressionError(answer["message"], answer["reason"]).place(job.source, *answer["place"])
+
+
+def answer_job() -> None:
+    """Evaluate the job on standard input, and print its result: the whole work of such a process."""
+    source, names, scope, mode, at, seed, hidden, limits = json.load(sys.stdin)
+    job = Job(source, tuple(names), scope, mode, at, seed, tuple(hidden), EngineLimits(*limits))
+    try:
+        answer: dict[str, object] = {"result": Context().run(job, job.limits.seconds)}
+    except LimitReachedError as error:
+        answer = _failure(placed(job, str(error), "limit", error.place))
+    except ExpressionError as error:
+        answer = _failure(error)
+    json.dump(answer, sys.stdout)
+
+
+def _failure(error: ExpressionError) -> dict[str, object]:
+    return {"message": error.message, "reason": error.reason, "place": [error.start, error.end]}

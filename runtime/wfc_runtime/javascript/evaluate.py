@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from wfc_runtime.expr.errors import ExpressionError, TemplateError
+from wfc_runtime.expr.evaluate import map_texts
 from wfc_runtime.expr.run import DEFAULT_LIMITS, ExprLimits
 from wfc_runtime.javascript.engine import (
     DEFAULT_ENGINE_LIMITS,
@@ -207,23 +208,8 @@ def evaluate_tree(
     hidden: frozenset[str] = frozenset(),
 ) -> Value:
     """The tree with every text in it evaluated. Keys are not evaluated."""
-    return _tree(value, _Evaluation(context, now, uuid_seed, limits, hidden), ())
-
-
-def _tree(value: Value, evaluation: _Evaluation, path: tuple[str | int, ...]) -> Value:
-    if isinstance(value, str):
-        try:
-            return _value(value, evaluation) if has_holes(value) else value
-        except ExpressionError as error:
-            error.path = path
-            raise
-    if len(path) > evaluation.limits.depth:
-        raise ExpressionError(f"nested too deeply: the limit is {evaluation.limits.depth} levels", "limit")
-    if isinstance(value, dict):
-        return {key: _tree(item, evaluation, (*path, key)) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_tree(item, evaluation, (*path, index)) for index, item in enumerate(value)]
-    return value
+    evaluation = _Evaluation(context, now, uuid_seed, limits, hidden)
+    return map_texts(value, lambda text: _value(text, evaluation) if has_holes(text) else text, limits.depth)
 
 
 def evaluate_condition(

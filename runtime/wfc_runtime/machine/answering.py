@@ -13,6 +13,7 @@ _WORDS = {
     **dict.fromkeys(("true", "yes", "y", "on", "1"), True),
     **dict.fromkeys(("false", "no", "n", "off", "0"), False),
 }
+# A text prompt is answered under `input`, a choice under `selected`.
 _KEYS = ("input", "selected")
 
 
@@ -29,6 +30,7 @@ class Answering:
     """The number of answers after which the step fails; None: the person is asked as often as it takes."""
 
     def read(self, answer: Json) -> Json:
+        # The same object matters: its size has been measured, and the history stores it once.
         """The answer as the step takes it; the same object if nothing is to be done."""
         if not isinstance(answer, dict):
             return answer
@@ -46,4 +48,5 @@ class Answering:
             number = int(text) if text.lstrip("+-").isdecimal() and len(text) < 100 else float(text)
         except ValueError:
             return text
+        # "nan" and "inf" are floats for Python but not for JSON.
         return number if isinstance(number, int) or isfinite(number) else text

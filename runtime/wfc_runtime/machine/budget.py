@@ -55,6 +55,7 @@ def own_accounts(
     effect = machine.steps.get(pending.state) if pending is not None else None
     budget = getattr(effect, "budget", None)
     if pending is not None and budget:
+        # Keyed by run and visit: two runs of a family may have visits of the same name.
         found[f"{run}/{visit}"] = account_of(f"step `{visit}`", budget, pending.since or at)
     is_set = run == ROOT and bool(now.budget)
     if label is not None and (machine.budget or is_set):
@@ -68,8 +69,10 @@ def usage_of(
     """The cost of a submitted result: one step, and the money and tokens that were reported with it or in it."""
     pending = now.pending.get(visit)
     effect = machine.steps.get(pending.state) if pending is not None else None
+    # Questions to people and waits cost nothing; an agent that relays them is not charged for a step.
     if not isinstance(effect, Ask) or effect.kind in HUMAN_KINDS or effect.wait_seconds is not None:
         return {}
+    # Agents put their token count into the result; a count reported with the call takes precedence.
     inside = {"tokens": result.get("tokens_used")} if isinstance(result, dict) and not reported else {}
     found = {kind: amount({**inside, **reported}.get(kind)) for kind in ("usd", "tokens")}
     return {"steps": 1, **{kind: value for kind, value in found.items() if value}}
@@ -77,6 +80,7 @@ def usage_of(
 
 def amount(value: Any) -> float:
     """A reported number as it counts; 0 for anything else."""
+    # An agent reports these numbers, so anything that is not a plausible amount counts as nothing.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value if is_number and 0 <= value < 1e12 else 0
 
@@ -97,19 +101,37 @@ def checked_usage(usage: Any) -> dict[str, float]:
     return dict(usage)
 
 
+def usage_in(call: Mapping[str, Json]) -> dict[str, float]:
+    """The cost in the record of an agent's call."""
+    return {kind: amount(call[kind]) for kind in ("usd", "tokens") if call.get(kind)}
+
+
 def is_used_up(now: Snapshot) -> bool:
     """Whether a person is being asked about a used-up budget."""
     return any(one.state == GATE for one in now.pending.values())
 
 
+# Time is not reported: it passes, so it is computed from the beginning of the account.
 def used(account: Account, kind: str, at: float) -> float:
     return at - account["since"] if kind == "seconds" else account["spent"].get(kind, 0)
 
 
+def least_left(accounts: Mapping[str, Account], at: float) -> dict[str, float]:
+    """What is left by kind: the minimum of all accounts."""
+    found: dict[str, float] = {}
+    for account in accounts.values():
+        for kind, most in account["limit"].items():
+            left = max(0.0, most - used(account, kind, at))
+            found[kind] = min(left, found.get(kind, left))
+    return found
+
+
 def spend(run: Run, event: Spent) -> None:
     """Add the cost of a step to its accounts."""
+    # A new mapping, since copies of the snapshot share the old one.
     accounts = run.snapshot.budget = dict(run.snapshot.budget)
     for key, given in event.accounts.items():
+        # The account may not exist yet; the event then brings it as it is at the beginning.
         account = dict(accounts.get(key) or given)
         spent = account["spent"]
         account["spent"] = {
@@ -121,10 +143,12 @@ def spend(run: Run, event: Spent) -> None:
 
 def set_budget(run: Run, event: BudgetSet) -> None:
     """Lower the budget of the run, or set it if there is none. Earlier spending counts."""
+    # Without a budget of its own, the run gets an empty account, which the limits below fill.
     known = run.snapshot.budget.get("") or {**event.account, "limit": {}, "given": {}}
     wanted = event.account["limit"]
     limit = {
         **known["limit"],
+        # `min`: an operator can only lower a limit that the workflow sets.
         **{kind: min(most, known["limit"].get(kind, most)) for kind, most in wanted.items()},
     }
     account = {**known, "limit": limit, "given": {**known["given"], **wanted}}
@@ -133,6 +157,7 @@ def set_budget(run: Run, event: BudgetSet) -> None:
 
 def ask_if_used_up(run: Run) -> None:
     """Add the question for the first budget that is used up, unless one is being asked."""
+    # One question at a time: a refusal ends the run, so the others may become unnecessary.
     if not run.snapshot.budget or is_used_up(run.snapshot):
         return
     for key, account in run.snapshot.budget.items():
@@ -144,6 +169,7 @@ def ask_if_used_up(run: Run) -> None:
             message = f"The budget of {account['label']} is used up: {', '.join(parts)}. Extend it by the same amount?"
             parameters: dict[str, Json] = {"prompt_type": "confirm", "message": message}
             pending = Pending(GATE, parameters, where={"account": key, "kinds": kinds})
+            # The first one has no number, like the visits of steps.
             visit = f"{GATE_VISIT}{number if number > 1 else ''}"
             # First, since lists show the first visits only.
             run.snapshot.pending = {visit: pending, **run.snapshot.pending}
@@ -170,6 +196,7 @@ class BudgetGate(Ask):
         except NotPlainError as error:
             raise unfit(str(error)) from None
         wrong = results.problems(result, self._whole_schema)
+        # An invalid answer never fails the run: the person is asked again.
         if wrong:
             run.outcome.refusal = RefusedError(
                 "result_misfit",
@@ -185,6 +212,8 @@ class BudgetGate(Ask):
             run.end(Failure(GATE, StepError("budget", message).record(visit)))
             return
         limit = {
+            # By the budget that was set first, not by the current limit: repeated extensions would otherwise
+            # double it.
             **account["limit"],
             **{kind: account["limit"][kind] + account["given"][kind] for kind in kinds},
         }
@@ -197,6 +226,7 @@ _GATE = BudgetGate(kind="prompt", result=ConfirmAnswer)
 class Steps(dict[str, Effect]):
     """The effects of a machine by state, and that of the budget, which is not a state of the chart."""
 
+    # The gate belongs to every machine. As an ordinary entry it would be listed with the author's steps.
     def __missing__(self, key: str) -> Effect:
         if key == GATE:
             return _GATE

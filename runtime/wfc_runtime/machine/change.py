@@ -33,6 +33,7 @@ class FieldUpdate:
     def resolved(self, run: Run, reads: tuple[str, ...], names: Mapping[str, Json]) -> Resolved:
         """The change with its expressions evaluated."""
         field, *keys = self.path
+        # Constant keys are common, and need no evaluation.
         if any(isinstance(key, str) and is_template(key) for key in keys):
             keys = run.evaluate(keys, reads, names)
         value = run.evaluate(self.value, reads, names)
@@ -66,12 +67,15 @@ class Resolved:
         if depth == len(self.keys):
             return self._operate(here)
         key = self.keys[depth]
+        # A missing part becomes an object, also for a number as key: lists are never created by a path.
         if here is None:
             return {str(key): self._put(None, depth + 1)}
         if isinstance(here, dict):
             return {**here, str(key): self._put(here.get(str(key)), depth + 1)}
         if isinstance(here, list):
             index = _index(key)
+            # The index after the last item appends; a gap is an error, since the items between would be made
+            # up.
             if index is None or index > len(here):
                 raise self._failed(f"a list of {len(here):,} has no place {key!r}", depth)
             inner = self._put(here[index] if index < len(here) else None, depth + 1)
@@ -109,6 +113,7 @@ class Resolved:
                     found = here - value
                 case _:
                     found = here * value
+            # A float overflows to infinity silently, while integers have no limit in Python.
             is_fine = isfinite(found) if isinstance(found, float) else abs(found) < _LARGEST
         except OverflowError:
             is_fine = False
@@ -136,6 +141,7 @@ class ChangeFields(Effect):
         return [part for one in self.updates for part in (*one.path, one.value)]
 
     def enter(self, run: Run, state: str) -> None:
+        # Resolved before any is applied, so that every expression sees the state from before.
         run.change([update.resolved(run, self.reads, {}) for update in self.updates])
 
 
@@ -144,6 +150,7 @@ def applied(
 ) -> dict[str, Json]:
     """The fields after some changes, one after the other; `start` has fields that are written before them."""
     fields: dict[str, Json] = dict(start or {})
+    # A later change of the same field continues with the result of the earlier one.
     for change in changes:
         before = fields[change.field] if change.field in fields else run.snapshot.state.get(change.field)
         fields[change.field] = change.applied(before)
@@ -152,6 +159,7 @@ def applied(
 
 def _key(key: Json) -> str | int:
     if isinstance(key, bool) or not isinstance(key, (str, int)):
+        # A number from JSON may be 2.0 where 2 was meant, such as the result of a division.
         if isinstance(key, float) and key.is_integer():
             return int(key)
         raise StepError("change", f"a key of the path is {describe(key)}, not text or a whole number")
@@ -160,6 +168,7 @@ def _key(key: Json) -> str | int:
 
 def _index(key: str | int) -> int | None:
     if isinstance(key, str):
+        # `isdecimal` alone also accepts digits of other scripts.
         return int(key) if key.isascii() and key.isdecimal() and len(key) < 10 else None
     return key if key >= 0 else None
 

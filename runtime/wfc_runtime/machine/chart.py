@@ -98,6 +98,7 @@ class WorkflowObject(BaseModel):
     def leave_out_missing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = serialize(self)
         for name, declared in type(self).model_fields.items():
+            # `model_fields_set` also has keys that were given as null, which must stay null.
             if name not in self.model_fields_set and declared.default is None:
                 found.pop(declared.alias or name, None)
         return found
@@ -159,12 +160,15 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def __init_subclass__(cls, **more: Any) -> None:
+        # Only for a class that defines steps itself, so that a subclass without them does not wrap the table
+        # again.
         if "steps" in vars(cls):
             cls.steps = Steps(cls.steps)
         super().__init_subclass__(**more)
 
     def __init__(self, model: Run | Walk | None = None, *more: Any, **options: Any) -> None:
         """Without a run the chart is walked by hand: effects are not performed; for conditions see `Walk`."""
+        # A walk has no failures, so its plain edges need no guard.
         if isinstance(model, Run):
             _guard_plain_edges(type(self))
         super().__init__(cast(Run, Walk() if model is None else model), *more, **options)
@@ -179,6 +183,7 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
         return Simulation(cls, values, at)
 
     def before_transition(self, source: State, event: str) -> None:
+        # The top-level frame is left when the run ends, starts over or begins its handler.
         if source.parent is None and event != "__initial__":
             self.model.ending([str(name) for name in self.configuration_values])
 
@@ -208,6 +213,7 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
 AnyMachine = type[Machine[Any, Any]]
 
 
+# Cached as a marker: the edges belong to the class, and adding the guard twice would evaluate it twice.
 @cache
 def _guard_plain_edges(machine: AnyMachine) -> None:
     """Add the default guard to edges without an event or a condition: the library has no such default."""

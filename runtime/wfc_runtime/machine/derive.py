@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
 OnFailure = Literal["use_fallback", "propagate", "ignore"]
+# Not None, which is a value of its own: a field may be null.
 _MISSING = object()
 
 
@@ -50,6 +51,7 @@ class Derive:
             plain_text(value, run.limits.derived_bytes, run.limits.nesting)
         except NotPlainError as error:
             raise StepError("derived", f"the value of `{name}` {error}") from None
+        # The check sees `input` as well, so that it can compare both.
         if self.check is not None and not run.is_true(self.check, self.reads, {**names, "output": value}):
             raise StepError("derived", f"the value of `{name}` does not pass its check")
         return value
@@ -76,6 +78,7 @@ def is_same(one: Json, other: Json) -> bool:
 
 def derive_all(run: Run) -> None:
     """Compute every derived field, at the start of a run."""
+    # A fresh object, since `_store` writes into it and the given one may be shared.
     run.snapshot.state = dict(run.snapshot.state)
     _compute(run, range(len(run.structure.derived)), "")
 
@@ -98,6 +101,7 @@ def _compute(run: Run, positions: Iterable[int], trigger: str) -> None:
         name, derive = derived.order[heappop(queue)]
         before = snapshot.state.get(name, _MISSING)
         value = _value(run, name, derive, None if before is _MISSING else before, trigger)
+        # Stops the propagation: dependents of an unchanged field are not computed.
         if before is not _MISSING and is_same(before, value):
             continue
         _store(run, name, before, value)
@@ -112,11 +116,13 @@ def _value(run: Run, name: str, derive: Derive, before: Json, trigger: str) -> J
     try:
         return derive.compute(run, name)
     except StepError as error:
+        # A read of an undeclared field is a mistake in the workflow, which no fallback may hide.
         if derive.on_error == "propagate" or error.code == "state_access":
             raise StepError(
                 error.code, f"the derived field `{name}`: {error.message}", error.hint, error.details
             ) from None
         note: dict[str, Json] = {"derived": name, "code": error.code, "on_error": derive.on_error}
+        # Messages of expressions quote values, and notes are part of the history.
         note["message"] = run.snapshot.mask.message(error.message)
         if trigger:
             note["trigger"] = trigger
@@ -128,6 +134,7 @@ def _store(run: Run, name: str, before: object, value: Json) -> None:
     snapshot, limits = run.snapshot, run.limits
     if name in run.structure.secrets:
         snapshot.learn(texts_in(value))
+        # Whole fields are hidden as well, because short values are not redacted inside texts.
         snapshot.hidden = list(dict.fromkeys([*snapshot.hidden, name]))
     # A new field has its name, a colon and, unless it is the first, a comma.
     own = size_of(name) + 1 + bool(snapshot.state) if before is _MISSING else -size_of(before)

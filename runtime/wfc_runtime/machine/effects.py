@@ -49,6 +49,7 @@ class Retry:
     backoff: float = 1
 
     def delay(self, attempts_made: int) -> float:
+        # `backoff ** attempts` can exceed what a float holds long before the limit on attempts is reached.
         try:
             return min(float(self.delay_seconds * self.backoff ** (attempts_made - 1)), _LONGEST)
         except OverflowError:
@@ -86,6 +87,8 @@ class Effect:
     """Changes of fields that are made with the result, as `result`, in the same write."""
     error_changes: Sequence[FieldUpdate] = ()
     """Changes of fields that are made when the step has failed finally, with `error`."""
+    failure_message: Json = None
+    """What the user is told when the step has failed finally, with `error`."""
     fallback: UseFallback | None = None
     """The result after a failure that no retry follows: the step then succeeds."""
     keeps_failed: bool = False
@@ -119,7 +122,8 @@ class Effect:
     @property
     def texts(self) -> list[Json]:
         """The values with expressions that it evaluates in addition to those of its kind."""
-        return [part for one in (*self.changes, *self.error_changes) for part in (*one.path, one.value)]
+        changed = [part for one in (*self.changes, *self.error_changes) for part in (*one.path, one.value)]
+        return changed if self.failure_message is None else [*changed, self.failure_message]
 
     def instead(self, value: Json) -> Json:
         """The result that stands for a failed one, from the value of the `fallback`."""
@@ -137,6 +141,8 @@ class Assign(Effect):
         return [*self.updates, *super().fields]
 
     def enter(self, run: Run, state: str) -> None:
+        # Evaluated one after the other, since a later key may use an earlier one; written together at the
+        # end.
         written: dict[str, Json] = {}
         for name, expression in self.updates.items():
             written[name] = run.evaluate(expression, self.reads, written)
@@ -170,8 +176,11 @@ class Fail(Effect):
 
     def enter(self, run: Run, state: str) -> None:
         code, message = (run.evaluate(text, self.reads) for text in (self.code, self.message))
+        # A computed code ends up in history, results and expressions of the handler, all of which expect an
+        # identifier.
         if not isinstance(code, str) or not re.fullmatch(ERROR_CODE, code):
             raise StepError("expression", f"`code` gives {to_text(code)[:80]}, which is not an error code")
+        # The message may be computed from results of any size, and is part of every reply about the run.
         said = message if isinstance(message, str) else to_text(message)
         run.fail_by_intent(state, StepError(code, said[:_LONGEST_MESSAGE]))
 
@@ -199,6 +208,7 @@ class Join(Effect):
     def enter(self, run: Run, state: str) -> None:
         errors = run.snapshot.caught.get(state)
         if errors:
+            # Forgotten before the failure is raised: a retry of the step runs all branches again.
             run.snapshot.caught = {name: one for name, one in run.snapshot.caught.items() if name != state}
             count, first = f"{len(errors)} of {self.branches} branches failed", next(iter(errors.values()))
             raise StepError("branch_failed", f"{count}: {first['step_id']}: {first['message']}")
@@ -212,6 +222,7 @@ class Delay(Effect):
 
     def enter(self, run: Run, state: str) -> None:
         seconds = self._seconds(run)
+        # Without a pause there is nothing to wait for, so no visit is created that an agent would see.
         if not seconds:
             run.retrying.add(self.step)
             run.go_on("due", state)
@@ -253,8 +264,31 @@ def refuse_early(run: Run, visit: str, resume_at: float) -> None:
         )
 
 
+_MOST_SECONDS = 1_000_000_000
+
+
+def seconds_of(run: Run, given: float | str, reads: tuple[str, ...], name: str) -> float:
+    """A time limit, which may be an expression."""
+    # A number needs no evaluation, which would be counted: the values of uuid() depend on the count.
+    found = run.evaluate(given, reads) if isinstance(given, str) else given
+    try:
+        seconds = -1.0 if isinstance(found, bool) else float(found)
+    except (TypeError, ValueError, OverflowError):
+        seconds = -1.0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise StepError(
+            "timeout", f"`{name}` gave {results.describe(found)}, not a number of seconds above 0"
+        )
+    return seconds
+
+
+def _worded(seconds: float | str) -> str:
+    return "" if isinstance(seconds, str) else f" of {seconds:g} seconds"
+
+
 def moment(at: float) -> str:
     """A time as shown in replies: the next whole second, so that asking at that time is not too early."""
+    # Rounded up: at a rounded-down second the request would be refused as too early.
     return datetime.fromtimestamp(ceil(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -282,8 +316,8 @@ class Ask(Effect):
     """Narrows properties of the result's schema; rendered like the parameters."""
     timeout: float | None = None
     """The time limit that the agent is given, in seconds. A later answer is accepted, too."""
-    deadline: float | None = None
-    """Seconds after which the step fails if it has not been answered."""
+    deadline: float | str | None = None
+    """Seconds after which the step fails if it has not been answered, or an expression for them."""
     wait_seconds: float | None = None
     """The step ends automatically after this time; it takes no answer."""
     runner: Runner = "agent"
@@ -303,10 +337,13 @@ class Ask(Effect):
     """How the output of a command is parsed: `value` of its result."""
 
     def enter(self, run: Run, state: str) -> None:
+        # A zero wait never becomes a visit: the agent would only be asked to do nothing.
         if self.wait_seconds == 0:
             run.put(self, _waited(0))
             run.go_on("due", state)
             return
+        # Evaluated once, here. A later change of a field does not change an action that an agent may already
+        # be doing.
         parameters = run.evaluate(dict(self.parameters), self.reads)
         pending = Pending(
             state=state,
@@ -315,12 +352,14 @@ class Ask(Effect):
             deadline=self._deadline(run),
             overdue_at=self._overdue_at(run, parameters),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
+            # Only steps with a budget of their own need their start; others would store it for nothing.
             since=run.event.at if self.budget else None,
         )
         # An action that the server executes may contain values as large as the server's own results.
         is_large = self.runner == "server" and run.snapshot.room
         most = run.limits.served_bytes if is_large else run.limits.action_bytes
         shown: Json = [parameters, pending.where, self.preface]
+        # The exact size means encoding the value, so it is computed only if the cheap bound is not enough.
         run.suspend(pending, 0 if is_surely_within(shown, most) else size_of(shown), most=most)
 
     @property
@@ -329,8 +368,9 @@ class Ask(Effect):
         return self.kind in HUMAN_KINDS and self.parameters.get("prompt_type") != "info"
 
     def _deadline(self, run: Run) -> float | None:
+        # The author's own `deadline` fails the step; a `timeout` alone is only shown to the agent.
         if self.deadline is not None:
-            return run.event.at + self.deadline
+            return run.event.at + seconds_of(run, self.deadline, self.reads, "deadline")
         grace = run.limits.grace_seconds
         # The server enforces the timeout of its own actions, so no deadline of the run is needed.
         if grace is None or self.timeout is None or self.runner == "server":
@@ -340,6 +380,7 @@ class Ask(Effect):
     def _overdue_at(self, run: Run, parameters: Mapping[str, Json]) -> float | None:
         # The timeout of a shell step may be computed; then it is one of the parameters.
         timeout = self.timeout if self.timeout is not None else parameters.get("timeout")
+        # `true` is an int for Python.
         if self.runner == "server" or isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
             return None
         return run.event.at + timeout
@@ -373,6 +414,8 @@ class Ask(Effect):
         said = instruction_for(self.kind, parameters)
         return f"{said} {REPORTED}" if self.result is Report else said
 
+    # The module has the schema, and the snapshot only what narrows it: a run pinned to a module always gets
+    # the same one.
     def schema(self, pending: Pending) -> Json:
         return results.narrowed(self._whole_schema, pending.where)
 
@@ -382,10 +425,12 @@ class Ask(Effect):
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
+        # A wait is not answered with data, so the result is not even looked at.
         if pending.resume_at is not None:
             refuse_early(run, visit, pending.resume_at)
             self.due(run, visit)
             return
+        # Before the size is checked: what is stored is the converted answer.
         if self.answering is not None:
             result = self.answering.read(result)
         is_served = isinstance(run.event, Submit) and run.event.served
@@ -393,6 +438,7 @@ class Ask(Effect):
         try:
             run.outcome.result_text, size = plain_text(result, most, run.limits.nesting)
         except NotPlainError as error:
+            # A refusal, not a failure: nothing was stored, and the agent can submit again.
             raise unfit(str(error)) from None
         # Storing the result needs its size as well.
         run.measured = (result, size)
@@ -406,6 +452,8 @@ class Ask(Effect):
         if reported is not None:
             run.fail(pending.state, reported)
         elif isinstance(result, dict) and result.get("timed_out") is True:
+            # Agents report a timeout in the result of a command, as the server does, and not as an error of
+            # their own.
             run.fail(
                 pending.state, StepError("timeout", f"the {self.runner} reported that the step timed out")
             )
@@ -418,6 +466,8 @@ class Ask(Effect):
         quoted = self.writes not in run.structure.secrets
         try:
             schema = self._accepted_schema(run, pending)
+            # Read before it is checked: reports and proofs have other accepted forms than the schema
+            # describes.
             result, unreadable = self.read(pending, result, is_served)
             problems = unreadable or results.problems(result, schema, quoted)
         except results.UnusableSchemaError as error:
@@ -430,18 +480,21 @@ class Ask(Effect):
             try:
                 completed = completed if self.format is None else with_value(completed, self.format)
             except StepError as error:
+                # The exit code is the better explanation if both went wrong.
                 failure = failure or error
             if failure is None:
                 run.complete(visit, completed, "submit")
             else:
                 run.fail(pending.state, failure, result=completed if self.keeps_failed else None)
             return
+        # Problems quote the submitted value, and a person may have typed a secret.
         reason = run.snapshot.mask.message("; ".join(problems))
         answering = self.answering
         if answering is not None and answering.message:
             reason = answering.message
         most = answering.max_attempts if answering is not None else None
         if most is not None:
+            # Counted only if the author set a limit; a person is otherwise asked without end.
             pending.misfits += 1
         if self.kind in HUMAN_KINDS and (most is None or pending.misfits < most):
             # People make typing errors, and a run must not fail because of them.
@@ -451,6 +504,7 @@ class Ask(Effect):
                 "Ask the person again, and submit an answer that matches the result_schema.",
             )
             return
+        # Already counted above if the step limits its attempts.
         pending.misfits += most is None
         # Refused results count as attempts, so a step with a retry gives the agent as many tries as it declares.
         allowed = most or (self.retry.max_attempts if self.retry else run.limits.misfits)
@@ -499,6 +553,7 @@ class Ask(Effect):
         return {**result, **missing} if missing else result
 
     def instead(self, value: Json) -> Json:
+        # Steps that read a command's result expect its fields, so a fallback gets them too.
         if self.format is None and self.result not in (ShellResult, CommandResult):
             return value
         text = value if isinstance(value, str) else to_text(value)
@@ -508,6 +563,7 @@ class Ask(Effect):
     def interrupted(self, run: Run, visit: str, since: float) -> None:
         """Fail the step if the author defined a retry or recovery. Otherwise the agent must find out what was done."""
         pending = run.snapshot.pending[visit]
+        # An author who defined what follows a failure has said that repeating is safe, or what to do instead.
         if run.will_retry(pending.state) or run.structure.can_recover(pending.state):
             run.fail(pending.state, StepError("interrupted", _INTERRUPTED, _LOOK_FIRST))
         else:
@@ -527,11 +583,13 @@ class Ask(Effect):
             return
         if self.deadline is None:
             # Written by an earlier version, in which the clock failed every step that had a timeout.
+            # Kept for stores written by that version: the value moves to the field that means "overdue"
+            # today.
             pending.overdue_at, pending.deadline = pending.deadline, None
             return
         error = StepError(
             "deadline",
-            f"no answer within the deadline of {self.deadline:g} seconds",
+            f"no answer within the deadline{_worded(self.deadline)}",
             "Raise the step's `deadline`, or use `on_error` to say how to continue.",
         )
         run.fail(pending.state, error)
@@ -579,6 +637,7 @@ def _reported_error(result: Json, is_ours: bool) -> StepError | None:
 
     Hints are displayed as text of wfc itself, so a hint from an agent is made a part of its message.
     """
+    # Exactly this one key: a result that happens to have an `error` field among others is an ordinary result.
     if not isinstance(result, dict) or set(result) != {"error"} or not result["error"]:
         return None
     error = result["error"]
@@ -587,5 +646,7 @@ def _reported_error(result: Json, is_ours: bool) -> StepError | None:
         # A hint is shown as advice of wfc, which an agent must not be able to write.
         if not is_ours:
             message, hint = f"{message} {hint}".strip(), ""
+        # All of it ends up in the run's record. The limits keep one misbehaving agent from filling the
+        # history.
         return StepError(code[:40], message[:2000], hint[:500])
     return StepError("agent_error", (error if isinstance(error, str) else to_text(error))[:2000])

@@ -36,6 +36,8 @@ class Submit(Event):
     result: Json
     served: bool = False
     """Whether the server executed the action itself."""
+    worktree: dict[str, Json] | None = None
+    """Where the agent worked; empty if nothing is changed there. None: only the result tells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,14 @@ class BudgetSet(Event):
     """The operator limits what a run may spend."""
 
     account: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldsUpdated(Event):
+    """Someone changes state fields from outside. The run waits for the same as before."""
+
+    changes: list[list[Json]]
+    """Each as field, keys, operation and value."""
 
 
 @dataclass(frozen=True, kw_only=True)

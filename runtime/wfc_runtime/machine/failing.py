@@ -43,10 +43,13 @@ class StartOver(Effect):
 
     def enter(self, run: Run, state: str) -> None:
         snapshot, structure = run.snapshot, run.structure
+        # A deep copy through JSON, as at the first start: the initial values belong to the class and are
+        # shared by all runs.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
         # A field that was written stays, as null: a store knows no missing fields.
         fields = dict.fromkeys(snapshot.state) | initial
         fields |= {name: snapshot.state[name] for name in self.keeps if name in snapshot.state}
+        # Nothing is derived yet; `starting` below makes the next state compute those fields again.
         snapshot.state, snapshot.size, snapshot.derived_size = fields, size_of(fields), 0
         run.outcome.written.update(fields)
         # Visits are part of the names of actions, so they go on; loops and jumps count from here.
@@ -68,5 +71,6 @@ def collected(
     run: Run, error: dict[str, Json], path: Sequence[Json], reads: tuple[str, ...] = ()
 ) -> Resolved:
     """The change that appends an error to a list. The error is data: nothing in it is evaluated."""
+    # Resolved without its value: an error message may look like an expression, and must not be evaluated.
     change = FieldUpdate(path=path, operation="append").resolved(run, reads, {})
     return replace(change, value=error)

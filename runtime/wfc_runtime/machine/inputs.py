@@ -54,8 +54,10 @@ def _text(value: Any) -> Any:
 def _number(value: Any) -> Any:
     if not isinstance(value, str):
         return value
+    # Whole numbers first, so that "3" becomes 3 and not 3.0.
     for kind in (int, float):
         try:
+            # Text that is no number stays as it is, and pydantic then reports it with its usual message.
             return kind(value)
         except ValueError:
             pass
@@ -110,21 +112,26 @@ def with_keys(*keys: str) -> AfterValidator:
 def every_broken_rule(error: ValidationError, model: type[BaseModel], given: Json) -> list[ErrorDetails]:
     """The errors, with the pattern errors of texts of a wrong length and the item errors of lists that are too long."""
     found: list[ErrorDetails] = []
+    # A copy: lists are shortened in it so that pydantic looks at their items.
     rest = deepcopy(given)
     is_cut = False
     for one in error.errors():
         found.append(one)
+        # pydantic checks the length first and then stops, so the pattern was never compared.
         if one["type"] in ("string_too_short", "string_too_long"):
             found += _pattern_errors(one, model)
         elif one["type"] == "too_long":
+            # A list that is too long is reported without looking at its items.
             is_cut = _cut(rest, one["loc"], one["ctx"]["max_length"]) or is_cut
     if is_cut:
+        # Errors found in the first pass are found again and left out.
         found += _items_errors(model, rest, {one["loc"] for one in found})
     return found
 
 
 def _pattern_errors(error: ErrorDetails, model: type[BaseModel]) -> Iterator[ErrorDetails]:
     schema = model.model_json_schema()
+    # A union has several schemas for one place; any of them may have the pattern.
     for place in _at(schema, error["loc"], schema):
         if "pattern" in place:
             try:
@@ -144,6 +151,7 @@ def _items_errors(model: type[BaseModel], shortened: Json, known: set[Any]) -> l
 
 def _cut(value: Json, location: tuple[int | str, ...], length: int) -> bool:
     """Shorten the list at a location, which may contain the names of union members."""
+    # Parts that are not in the value are labels of union members, which pydantic puts into locations.
     for part in location:
         in_list = isinstance(value, list) and isinstance(part, int)
         if in_list or (isinstance(value, dict) and part in value):
@@ -178,6 +186,7 @@ def _at(
 def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, Json]:
     """The inputs for a Start event, with defaults. Raises `RequestError` with all problems in one message."""
     try:
+        # Size and depth first, since the models do not limit them.
         check_plain(given, limits.input_bytes, limits.nesting)
     except NotPlainError as error:
         raise RequestError("invalid_inputs", f"`inputs` {error}") from None
@@ -189,6 +198,7 @@ def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, 
         checked = machine.inputs.model_validate(given)
     except ValidationError as error:
         broken = every_broken_rule(error, machine.inputs, given)
+        # Members of a union often report the same problem; each is shown once.
         problems = dict.fromkeys(_problem(one, machine.inputs) for one in broken)
         raise RequestError("invalid_inputs", "; ".join(problems), _expected(machine)) from None
     return machine.start_values(checked)
@@ -205,6 +215,7 @@ def bind_item(machine: AnyMachine, item: Json) -> dict[str, Json]:
         return {}
     if len(declared) == 1:
         [(name, annotation)] = declared.items()
+        # An input that takes objects gets the whole item, since its own key of that name may be data.
         by_name = isinstance(item, dict) and name in item and not _takes_objects(annotation)
         return {name: item[name] if by_name else item}
     if isinstance(item, dict):
@@ -223,6 +234,7 @@ def only_declared(machine: AnyMachine, given: dict[str, Json]) -> dict[str, Json
     return {
         name: value
         for name, value in given.items()
+        # A null for an input without a default must reach the check, which then reports it.
         if name in fields and (value is not None or fields[name].is_required())
     }
 
@@ -238,6 +250,7 @@ def _takes_objects(annotation: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(map(_takes_objects, typing.get_args(annotation)))
     kind = origin or annotation
+    # Parametrised generics are no types, so their origin is tested.
     return isinstance(kind, type) and issubclass(kind, (dict, BaseModel))
 
 
@@ -259,6 +272,7 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
         return f"{place} is not an input" + (f"; did you mean `{near[0]}`?" if near else "")
     if kind.endswith(("too_short", "too_long")):
         return f"{place} {_demand(error)}; it has {len(error['input'])}"
+    # Also if only the place is secret: a wrong value there may be a mistyped secret.
     if is_secret_place(model, error["loc"]):
         return f"{place} {_demand(error)}; its value is secret"
     return f"{place} {_demand(error)}, not {describe(error['input'])}"

@@ -51,6 +51,7 @@ def as_guard(guarding: Guarding, name: str) -> Guard:
 class Condition(Guarding):
     """An expression of the workflow, the fields that it may read, and the number of iterations that it may allow."""
 
+    # Not only text: a condition that is always true, as of `at_most`, is True itself.
     text: Any
     reads: tuple[str, ...]
     most: int | None
@@ -64,6 +65,7 @@ class Condition(Guarding):
 def when(text: Any, *reads: str, at_most: int | None = None, up_to: int | None = None) -> Guard:
     """The expression is true. With `at_most`, being true more often than that fails the step; with `up_to`, the guard
     is false then."""
+    # The name is a label in diagrams, where the braces of a template are noise.
     shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
     if up_to is not None:
         return as_guard(Condition(text, reads, up_to, True), f"{shown} (up to {up_to} times)")
@@ -132,6 +134,7 @@ otherwise: Guard = as_guard(OK, "otherwise")
 # The states and edges of a machine as plain tables, read from its class once.
 
 
+# Identity is enough and faster: nodes refer to each other, so comparing by value would walk the chart.
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A state."""
@@ -150,6 +153,7 @@ class Node:
     """Itself and its ancestors."""
     children: list[Node] = field(default_factory=list)
     initial: list[Node] = field(default_factory=list)
+    # Filled from the library's own initial transitions, which also cover parallel states.
     """The nodes that are entered with it: one child, or every branch."""
     eventless: list[Edge] = field(default_factory=list)
     on: dict[str, list[Edge]] = field(default_factory=dict)
@@ -161,6 +165,7 @@ class Node:
     """For a state of a step that a dialect has added: the step that it is part of, or ""."""
 
     @property
+    # Dialects add frames and helper states that the author never wrote; messages must not name them.
     def title(self) -> str:
         """The author's name for it. A frame that a dialect has added is named after its branches."""
         if self.owner is None:
@@ -204,7 +209,7 @@ class Structure:
         self.secrets = machine.secrets
         self.facts = machine.facts
         self.expressions = machine.expressions
-        self.deferred = frozenset(machine.deferred)
+        # Decides whether runs record their answered steps, so workflows without a `fail` step store nothing.
         self.fails_by_intent = any(isinstance(effect, Fail) for effect in machine.steps.values())
         self.caught = machine.caught
         self.derived = Derivations(machine.derived)
@@ -230,6 +235,9 @@ class Structure:
                 node.ancestors = parent.path
             node.path = (node, *node.ancestors)
             self.nodes[state.id] = node
+        # A step and its parts, such as the test of its condition, have one name.
+        names = {self.nodes[state].name for state in machine.deferred}
+        self.deferred = frozenset(node.id for node in self.nodes.values() if node.name in names)
         transitions = [one for state in machine.states_map.values() for one in state.transitions]
         for transition in transitions:
             if transition.initial:
@@ -250,9 +258,12 @@ class Structure:
 
     def _add(self, transition: Transition) -> None:
         source, target = self._ends(transition)
+        # The library wraps a guard; the object that `as_guard` attached as `__self__` is what this
+        # interpreter calls.
         guards = [getattr(spec.func, "__self__", spec.func) for spec in transition.cond]
         known = tuple(guard for guard in guards if isinstance(guard, Guarding))
         is_addressed = "addressed" in guards
+        # A guard from elsewhere would be ignored here and evaluated by the library: the two would disagree.
         assert len(known) + is_addressed == len(guards), f"{source.id} has a guard that is not ours: {guards}"
         events = [str(event) for event in transition.events]
         if not guards and not events:
@@ -270,6 +281,8 @@ class Structure:
     def joined(self) -> dict[str, Node]:
         """The parallel state that each joining state belongs to. Both are beside each other."""
         found: dict[str, Node] = {}
+        # The join stands beside the parallel state, so the innermost parallel ancestor is not always the
+        # right one.
         for state, join in self.caught.items():
             beside = self.nodes[join].parent
             around = self.nodes[state].ancestors
@@ -317,6 +330,7 @@ def in_order(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
     return tuple(sorted(nodes.values(), key=lambda node: node.order))
 
 
+# By class: a module that is evicted and loaded again is a new class with new tables.
 @lru_cache(maxsize=256)
 def structure_of(machine: AnyMachine) -> Structure:
     return Structure(machine)
@@ -334,6 +348,7 @@ class Interpreter:
         self._run = run
         self._first = structure.first
         self._active: dict[str, Node] = {name: structure.nodes[name] for name in active}
+        # Events raised by effects, as SCXML's internal queue.
         self._raised: deque[tuple[str, str]] = deque()
         self._busy = False
         self._has_ended = False
@@ -343,6 +358,7 @@ class Interpreter:
         return [node.id for node in in_order(self._active)]
 
     def is_active(self, state: str) -> bool:
+        # Called by guards while edges are selected, so it reflects the configuration before the move.
         return state in self._active
 
     def start(self) -> None:
@@ -369,6 +385,8 @@ class Interpreter:
         if self._busy:
             self._raised.append((event, at))
             return
+        # An external event that nothing listens to means that snapshot and module disagree: reported, not
+        # ignored.
         edges = self._enabled(event, at)
         if not edges:
             where = ", ".join(self.configuration)
@@ -380,6 +398,7 @@ class Interpreter:
 
     def _settle(self) -> None:
         """Take edges until none is enabled without an external event."""
+        # A final top-level state ends the loop even if events are queued: they belong to a run that is over.
         while not self._has_ended:
             # As in SCXML, eventless edges come before queued events: a machine first reaches a stable configuration.
             edges = self._enabled(None, "")
@@ -387,6 +406,8 @@ class Interpreter:
                 if not self._raised:
                     return
                 edges = self._enabled(*self._raised.popleft())
+            # A queued event that no edge takes is dropped, as SCXML does: its step may have been left in the
+            # meantime.
             if edges:
                 self._take(edges)
 
@@ -395,6 +416,7 @@ class Interpreter:
     def _enabled(self, event: str | None, at: str) -> list[Edge]:
         # Selection starts at the innermost states and goes outward, so an inner edge takes precedence over an outer
         # one.
+        # Parents are found through the path of each atomic state, so they need not be candidates themselves.
         atomic = [node for node in self._active.values() if not node.children]
         if len(atomic) > 1:
             atomic.sort(key=lambda node: node.order)
@@ -438,6 +460,7 @@ class Interpreter:
 
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
+        # Leaving the root means that the run ends or starts over. What was active then is needed for a retry.
         if edges[0].domain is None:
             self._run.ending(self.configuration)
         leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}
@@ -449,11 +472,14 @@ class Interpreter:
         if len(edges) == 1:
             self._enter(edges[0].entering)
         else:
+            # Entries of several edges are merged and sorted: each state is entered once, in document order.
             self._enter(in_order({node.id: node for edge in edges for node in edge.entering}))
 
     def _enter(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
             self._active[node.id] = node
+            # Before anything else happens, so that `done` events are queued behind the entries of the same
+            # move.
             if node.is_final:
                 self._reach_end(node)
             elif not node.children:

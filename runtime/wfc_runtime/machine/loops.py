@@ -51,6 +51,7 @@ class EachItem(Begin):
         size = size_of(items)
         if size > run.state_bytes:
             raise StepError("state_size", f"the items are {size:,} bytes; the limit is {run.state_bytes:,}")
+        # After all checks: a loop that can't begin must leave its count as it was.
         super().enter(run, state)
         run.snapshot.items = {**run.snapshot.items, self.loop: items}
 
@@ -72,6 +73,8 @@ class LoopTurn(Effect):
         values: dict[str, Json] = {}
         if self.count_to is not None:
             values[self.count_to] = turn_of(run, state)
+        # On the entry after the last item there is none; the fields then get null, and the loop's guard
+        # leaves.
         found = item_of(run, state)
         if self.item_to is not None:
             values[self.item_to] = found[1] if found else None
@@ -88,6 +91,7 @@ def turn_of(run: Run, turn: str) -> int:
 def item_of(run: Run, turn: str) -> tuple[int, Json] | None:
     """The index and the item of the current turn; None after the last item."""
     items = run.snapshot.items.get(turn, ())
+    # The state is entered once per turn, and once more to find out that there is no further item.
     index = turn_of(run, turn) - 1
     return (index, items[index]) if 0 <= index < len(items) else None
 
@@ -96,6 +100,7 @@ def loop_names(run: Run, state: str) -> Iterator[tuple[str, Json]]:
     """The variables of the loops around a state. Those of inner loops come later, and so take precedence."""
     for turn in run.structure.loops_around.get(state, ()):
         loop, found = run.structure.loops[turn], item_of(run, turn)
+        # A loop that only counts has no names for its items.
         if found is not None and loop.item is not None and loop.index is not None:
             yield loop.index, found[0]
             yield loop.item, found[1]

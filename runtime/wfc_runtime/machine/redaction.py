@@ -32,6 +32,7 @@ _FEW = 100
 class Secret:
     """Marks an input whose value is redacted wherever a run is shown."""
 
+    # `writeOnly` is how JSON Schema marks a value that is never returned.
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(core), "writeOnly": True}
 
@@ -42,6 +43,7 @@ class Mask:
     def __init__(self, values: Iterable[str]) -> None:
         self._values = [value for value in dict.fromkeys(values) if len(value) >= LEAST]
         forms = {form for value in self._values for form in _forms(value) if len(form) >= LEAST}
+        # Longest first: of two overlapping forms, the longer one must be replaced as a whole.
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         # Indexed by their first characters: a text is scanned once, however many forms there are.
         self._by_beginning: dict[str, list[str]] = {}
@@ -49,6 +51,7 @@ class Mask:
             self._by_beginning.setdefault(form[:LEAST], []).append(form)
 
     def text(self, text: str) -> str:
+        # `in` is a fast search in C; the loop below runs only if there is something to replace.
         if len(self._forms) <= _FEW and not any(form in text for form in self._forms):
             return text
         parts, start, at = [], 0, 0
@@ -74,6 +77,7 @@ class Mask:
                 return value if hidden == value else hidden
             case dict():
                 made = {self.text(key): self.value(item) for key, item in value.items()}
+                # Redacting keys may merge two of them, so the sets are compared first.
                 same = made.keys() == value.keys() and all(made[key] is value[key] for key in made)
                 return value if same else made
             case list() | tuple():
@@ -81,6 +85,7 @@ class Mask:
                 return value if all(one is other for one, other in zip(items, value, strict=True)) else items
             case bool() | None:
                 return value
+        # A number is compared as a whole: it has no part that could be replaced.
         return HIDDEN if str(value) in self._values else value
 
     def message(self, text: str) -> str:
@@ -97,6 +102,7 @@ class Mask:
         for at in range(len(text) - _FRAGMENT + 1):
             if text[at : at + _FRAGMENT].lower() in pieces:
                 hidden[at : at + _FRAGMENT] = [True] * _FRAGMENT
+        # The null character marks hidden positions; adjacent ones become a single mark.
         kept = "".join("\0" if hide else char for char, hide in zip(text, hidden, strict=True))
         return re.sub("\0+", HIDDEN, kept)
 
@@ -104,6 +110,7 @@ class Mask:
 NO_MASK = Mask(())
 
 
+# The same secrets are used for every message of a run, and computing the forms is the expensive part.
 @lru_cache(maxsize=64)
 def mask_of(values: tuple[str, ...]) -> Mask:
     return Mask(values) if values else NO_MASK
@@ -130,8 +137,10 @@ def _forms(value: str) -> Iterator[str]:
     """The forms in which a value may appear in a command, a document or a URL."""
     yield value
     yield value.strip()
+    # Both forms: a document may have its non-ASCII characters escaped or not.
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
+    # As the value appears inside quotes, and so without them.
     yield shell_quote(value).strip("'")
     yield repr(value)[1:-1]
     # Python, HTML forms and JavaScript leave different characters unescaped in URLs.
@@ -141,6 +150,8 @@ def _forms(value: str) -> Iterator[str]:
     # The base64 of a value depends on its offset modulo three; characters shared with its neighbours are left out.
     for shift in range(3):
         coded = b64encode(b"\0" * shift + data).decode()
+        # The first characters of the code depend on the bytes before the value, the last ones on those after
+        # it.
         first = (0, 2, 3)[shift]
         yield coded[first : len(coded) - (0, 3, 2)[(len(data) + shift) % 3]]
     # Tools print keys and certificates line by line.
@@ -195,6 +206,7 @@ def is_secret_place(model: type[BaseModel], place: tuple[int | str, ...]) -> boo
         if field is not None and _is_secret(field):
             return True
         inner = _model_in(field.annotation) if field is not None else inner
+    # An object that contains secrets may itself be the wrong value, for example a list of keys.
     return inner is not None and inner is not model and _has_secrets(inner)
 
 

@@ -30,6 +30,7 @@ from wfc_runtime.machine.values import Limits
 def kept_of(snapshot: Snapshot) -> Kept:
     """What a run that has ended needs to continue. Raises `RefusedError` with the reason if it can't."""
     if snapshot.kept is not None:
+        # The workflow decided to fail before anyone could decide otherwise: the same inputs lead there again.
         if lost := next((one.visit for one in snapshot.failures if one.gate == ""), None):
             raise RefusedError(
                 "no_gate",
@@ -77,20 +78,26 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
     resumed = started_over(snapshot, event.visit)
     again = snapshot.copy()
     again.status, again.kept, again.result = "running", None, None
+    # The handler has run. Its steps and its `error` belong to the failure that is now made up for.
     if again.handling:
         again.handling = False
         again.scope = {name: value for name, value in again.scope.items() if name != ERROR}
+    # The time while the run had failed does not count.
     if structure.time_limit is not None:
         again.ends_at = event.at + structure.time_limit
+    # Copies, since their deadlines are set again below and the ended snapshot must stay as it is.
     again.pending = {visit: one.copy() for visit, one in kept.pending.items()}
     run = Run(structure, again, event, limits)
     active, chosen = set(kept.configuration), set[str]()
     steps = [one for one in failures if one.state != GATE]
+    # In document order, so that an earlier step is chosen before the later ones that it leads to.
     for failure in sorted(steps, key=lambda one: structure.nodes[one.entered].order):
         there = _moved(structure.nodes[failure.entered], active, structure)
         # A step that comes before others that failed leads to them again.
         if there >= chosen:
             active = there
+            # Moving to this step must not leave a step chosen before it, so it is accepted only if all of
+            # those stay active.
             chosen.add(failure.entered)
         if failure.entered in chosen and failure.entered in structure.joined:
             # The branches have ended, so the parallel step begins again.
@@ -103,10 +110,12 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
             _renew_turns(structure, again, failure)
             if failure.children is not None:
                 run.resumed[failure.state] = failure.children
+    # A run that was cancelled with its parent has not failed: its deferred failures are still current.
     is_old = snapshot.status == "failed"
     left = [replace(one, is_old=one.is_old or is_old) for one in snapshot.failures if one not in failures]
     again.failures, again.error = left, left[0].error if left else None
     again.configuration = sorted(active, key=lambda name: structure.nodes[name].order)
+    # Visits beside the failed step that the move has left are over.
     again.pending = {visit: one for visit, one in again.pending.items() if one.state in active}
     _go_on(run, Interpreter(structure, run, again.configuration), entering)
     return run
@@ -114,11 +123,13 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
 
 def _go_on(run: Run, interpreter: Interpreter, entering: set[str]) -> None:
     run.interpreter = interpreter
+    # A copy: going on may end visits while this loop runs.
     before = dict(run.snapshot.pending)
     run.outcome.resumed = [one.state for one in before.values()]
     for one in before.values():
         run.structure.steps[one.state].restart(run, one)
         run.outcome.reopened += [str(child["run"]) for child in one.children if child and "run" in child]
+    # After the time limits are restarted: resuming can complete a wait that is over by now.
     interpreter.resume(entering)
     for visit, one in before.items():
         effect = run.structure.steps[one.state]
@@ -132,6 +143,7 @@ def _moved(target: Node, active: set[str], structure: Structure) -> set[str]:
     """The active states with this one among them. A branch that ended before stays at its end."""
     if target.id in active:
         return active
+    # The innermost ancestor that is active stays; everything inside it is replaced by the way to the target.
     around = next(node for node in target.ancestors if node.id in active)
     moved = {name for name in active if around not in structure.nodes[name].ancestors}
     for node in target.path:
@@ -154,6 +166,7 @@ def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> 
     if any(_counts(one) for edge in edges for one in edge.guards):
         done = snapshot.loops.get(node.id, 0)
         is_over = failure.error["code"] == "max_iterations"
+        # Otherwise this visit is entered again and counted twice, so the base is moved by one.
         snapshot.loops[node.id] = snapshot.visits[node.id] if is_over else done + 1
 
 

@@ -21,6 +21,7 @@ from wfc_runtime.machine.failing import ERROR, HANDLE, START_OVER, collected
 from wfc_runtime.machine.interpreter import Structure
 from wfc_runtime.machine.loops import count_turns, end_loops, item_of, loop_names
 from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
+from wfc_runtime.machine.say import tell
 from wfc_runtime.machine.snapshot import GATE, Failure, Kept, Pending, Snapshot
 from wfc_runtime.machine.values import Limits, size_of
 
@@ -73,6 +74,7 @@ class Run:
     # -- notifications of the interpreter --------------------------------------
 
     def entered(self, state: str) -> None:
+        # Gates are added by the compiler; visits number the steps of the author.
         if self.structure.nodes[state].is_gate:
             return
         self.outcome.entered.append(state)
@@ -80,6 +82,7 @@ class Run:
         # A new visit starts without the failure of the one before.
         self._failed.discard(state)
         # Attempts are counted per visit: coming back in a loop allows all of them again.
+        # A retry re-enters the same state within one visit's attempts, so the count must survive the entry.
         if state not in self.retrying:
             self.snapshot.attempts.pop(state, None)
         self.retrying.discard(state)
@@ -101,6 +104,8 @@ class Run:
         effect = self.structure.steps.get(state)
         self._at = state
         try:
+            # Before the effect: its expressions must see the final count, and no items of loops that were
+            # left.
             self.end_turns(state)
             if self.snapshot.items:
                 end_loops(self, state)
@@ -132,6 +137,8 @@ class Run:
         if self.structure.nodes[state].is_gate:
             return
         self.outcome.left.append(state)
+        # Only for the next entered state: if that is inside the loop, another turn begins; otherwise the loop
+        # has ended.
         self._turn = state if state in self.structure.loops else ""
         self.drop(state)
 
@@ -141,6 +148,8 @@ class Run:
         entering = [
             name
             for name in configuration
+            # A state whose effect failed or was skipped has to be entered again; the others only go on
+            # waiting.
             if name in self._skipped | self._failed or isinstance(steps.get(name), Return)
         ]
         # A question for a budget is asked again if it is still used up.
@@ -156,6 +165,7 @@ class Run:
         return not self._halted and state not in self._failed
 
     def are_active(self, states: tuple[str, ...]) -> bool:
+        # Set only if the state machine library drives the machine, as in the tests that compare the two.
         if self.configuration_value is not None:
             return all(state in self.configuration_value for state in states)
         return all(self.interpreter.is_active(state) for state in states)
@@ -206,6 +216,8 @@ class Run:
         limits = self.limits
         most = most or limits.action_bytes
         count = len(self.snapshot.pending) + 1
+        # Counted before the visit is added: a wide `parallel` would otherwise send an agent a reply without
+        # bound.
         if count > limits.pending_actions:
             raise StepError(
                 "pending_actions",
@@ -223,6 +235,8 @@ class Run:
 
     def visit_of(self, state: str) -> str:
         """The name of the latest visit: the step's id, with a number unless it is the first."""
+        # Names are stable because visits are never reset: a late answer to `build` can't be taken for one to
+        # `build@2`.
         count = self.snapshot.visits.get(state, 1)
         name = self.structure.nodes[state].name
         return name if count == 1 else f"{name}@{count}"
@@ -239,6 +253,8 @@ class Run:
         # Only after the result is stored: if it does not fit into the state, `fail` needs the pending visit.
         del self.snapshot.pending[visit]
         self.snapshot.attempts.pop(pending.state, None)
+        # Only workflows with a `fail` step pay for this list; a retry goes back to the last answered gate in
+        # it.
         if self.structure.fails_by_intent and event != "due":
             others = [state for state in self.snapshot.answered if state != pending.state]
             self.snapshot.answered = [*others, pending.state]
@@ -278,11 +294,13 @@ class Run:
     def fail(self, state: str, error: StepError, retry: bool = True, result: Json = None) -> None:
         """Retry, use the fallback, take the recovery edge, or end the run: in that order, as far as the chart allows.
 
-        `result`: of a command that failed by its exit code, if the step makes its changes all the same.
+        `result`: of a command that failed by its exit code, if the step still makes its changes.
         """
         if self._halted:
             return
         self._failed.add(state)
+        # Before `drop`, which forgets the visit: a retry of the run continues with the children that have
+        # succeeded.
         children = next(
             (one for one in self.snapshot.pending.values() if one.state == state and one.children), None
         )
@@ -294,9 +312,15 @@ class Run:
             self.outcome.notes.append({"retried": attempts[state], **record})
             self.go_on("retry", state)
             return
+        # The last attempt has failed; a later visit of the same state gets all of its attempts again.
         attempts.pop(state, None)
         effect = self.structure.steps.get(state)
+        if effect is not None and effect.failure_message is not None:
+            self._tell_failure(effect, state, record)
+        # Only if the run continues after the failure: otherwise no later step could read the result.
         if result is not None and effect is not None and self.structure.can_recover(state):
+            # The changes may read the item of a loop, which is known by the place of the step.
+            self._at = state
             try:
                 self.put(effect, result)
             except StepError as worse:
@@ -306,6 +330,8 @@ class Run:
                 if self._make_do(effect, state, record):
                     return
             except StepError as worse:
+                # The changes or the fallback could not be written. That ends the run, even if the step has an
+                # `on_error`.
                 self._end(state, worse, children)
                 return
         # An undeclared read is a bug of the workflow, which `on_error` must not hide.
@@ -325,6 +351,15 @@ class Run:
             return
         self._end(state, error, children)
 
+    def _tell_failure(self, effect: Effect, state: str, record: dict[str, Json]) -> None:
+        """Tell the user what the author says about a failure. If that fails too, the first failure counts."""
+        self._at = state
+        names = {"error": {name: record[name] for name in ("code", "message", "step_id")}}
+        try:
+            tell(self, state, self.evaluate(effect.failure_message, effect.reads, names), "error")
+        except StepError as worse:
+            self.outcome.notes.append({"not_told": True, **self.record(state, worse)})
+
     def _make_do(self, effect: Effect, state: str, record: dict[str, Json]) -> bool:
         """Make the changes that a step makes after a failure. Returns whether it has a fallback and so succeeds."""
         self._at = state
@@ -336,6 +371,7 @@ class Run:
             return False
         self.put(effect, effect.instead(effect.fallback.value))
         self.outcome.notes.append({"fallback": True, **record})
+        # The step has succeeded after all, so its outgoing edges are open again.
         self._failed.discard(state)
         self.go_on(effect.done, state)
         return True
@@ -364,6 +400,7 @@ class Run:
         """Fail the run, or start it over, or begin its handler. Nothing else may happen before that."""
         self._halted = True
         failing = self.structure.failing
+        # A failure inside the handler must not start the handler again.
         if self.snapshot.handling or not (failing.collect or failing.restarts or failing.handler):
             self._keep(failure)
             self.interpreter.raise_("fail")
@@ -373,7 +410,10 @@ class Run:
                 shown = {name: failure.error[name] for name in ("code", "message", "step_id")}
                 self.change([collected(self, shown, failing.collect)])
             except StepError as error:
+                # The list is a convenience: if it can't be written, the run still fails with its own error.
                 self.outcome.notes.append({"not_collected": True, **self.record(failure.state, error)})
+        # Stored among the visits, so that the count survives the reset of the state that `StartOver`
+        # performs.
         starts = self.snapshot.visits.get(START_OVER, 0)
         if starts < failing.restarts:
             self.snapshot.visits[START_OVER] = starts + 1
@@ -387,6 +427,7 @@ class Run:
     def time_is_up(self, state: str) -> None:
         """Fail the run because it has not ended in time. No handler of a step applies to that."""
         message = f"the run did not end within its {self.structure.time_limit or 0:g} seconds"
+        # A task has no limit of its own in the module, but its parent may have given it one.
         if self.structure.time_limit is None:
             message = "the run did not end within the time that its parent gives it"
         self._failed.add(state)
@@ -401,10 +442,13 @@ class Run:
         """The run leaves the place at which it has failed, for its handler or to start over."""
         if self._following == HANDLE:
             snapshot, failing = self.snapshot, self.structure.failing
+            # A retry after the handler continues at the step that failed, not at the last step of the
+            # handler.
             snapshot.kept, snapshot.handling = self.kept, True
             error = snapshot.error or {}
             shown = {name: error[name] for name in ("code", "message", "step_id") if name in error}
             snapshot.scope = {**snapshot.scope, ERROR: shown}
+            # A run that ends as completed can't be retried.
             if failing.completes:
                 snapshot.kept = None
         self._following, self._halted = "", False
@@ -415,6 +459,7 @@ class Run:
         if self.snapshot.handling:
             self.outcome.notes.append({"handler": True, **failure.error})
         elif all(one.is_old or one.state != failure.state for one in self.snapshot.failures):
+            # One current failure per state. An old one of the same state is from the time before a retry.
             self.snapshot.failures = [*self.snapshot.failures, failure]
         if self.snapshot.error is None:
             self.snapshot.error = failure.error
@@ -430,6 +475,7 @@ class Run:
         """The error as JSON for replies, results and history, redacted: messages may quote values."""
         record = error.record(self.visit_of(state))
         mask = self.snapshot.mask
+        # Codes too: a `fail` step computes its code from expressions.
         return {**record, **{name: mask.message(record[name]) for name in ("code", "message")}}
 
     # -- values ----------------------------------------------------------------
@@ -438,6 +484,7 @@ class Run:
         self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None
     ) -> Any:
         """Evaluate an expression. It sees only the declared fields, the inputs, and its scope."""
+        # Constant parameters are common, and this path avoids building a context for them.
         if type(expression) is dict and not any(map(_may_vary, expression.values())):
             # Counted even though nothing is evaluated: the values of uuid() depend on the count.
             self._evaluations += 1
@@ -468,6 +515,8 @@ class Run:
 
     def _shown_values(self, context: Mapping[str, Json]) -> dict[str, Json]:
         """The state and the inputs that an expression sees, without values that are secret as a whole."""
+        # Values that are only partly secret are redacted later, by the mask; a field of `hidden` may be too
+        # short for that.
         state = {
             name: HIDDEN if name in self.snapshot.hidden else one for name, one in context["state"].items()
         }
@@ -480,6 +529,8 @@ class Run:
             **self.snapshot.scope,
             **(dict(loop_names(self, self._at)) if self.structure.loops else {}),
             **(names or {}),
+            # After the names above, so that no variable of a loop or scope can replace the state or the
+            # inputs.
             "state": {name: state[name] for name in reads if name in state},
             "inputs": self.snapshot.inputs,
         }
@@ -491,6 +542,8 @@ class Run:
             # Derived from the event, so that a replay of the same event gives the same values.
             "uuid_seed": f"{self.event.id}/{self._evaluations}",
             "limits": self.limits.served_expressions if self.snapshot.room else self.limits.expressions,
+            # Names that exist but are not declared: reading one is reported as a missing declaration, not as
+            # an undefined field.
             "hidden": frozenset(self.snapshot.state).difference(reads),
         }
 
@@ -505,6 +558,7 @@ class Run:
 
     def put(self, effect: Effect, result: Json, is_failed: bool = False) -> None:
         """Write the result of a step to its field, and make the changes that the step makes with it."""
+        # The result first: the changes may refer to the field that it was written to.
         kept = {} if effect.writes is None else {effect.writes: result}
         if effect.changes and not is_failed:
             changes = [one.resolved(self, effect.reads, {"result": result}) for one in effect.changes]
@@ -524,6 +578,8 @@ class Run:
         if self.snapshot.shared:
             self._log(_as_changes(values))
 
+    # Only in a child with shared fields. The parent applies the changes in item order, which makes the result
+    # independent of which child ends first.
     def _log(self, changes: Sequence[Resolved]) -> None:
         """Keep the changes of fields that belong to the parent, which makes them too."""
         shared = [one for one in changes if one.field in self.snapshot.shared]
@@ -540,6 +596,7 @@ class Run:
         if not self.structure.derived:
             self._put_fields(values)
             return
+        # Remembered for the rollback below: a derived field that fails fails the whole write.
         snapshot, outcome = self.snapshot, self.outcome
         state, sizes = snapshot.state, (snapshot.size, snapshot.derived_size)
         written, computed = dict(outcome.written), len(outcome.derived)
@@ -555,6 +612,7 @@ class Run:
             raise
 
     def _put_fields(self, values: dict[str, Json]) -> None:
+        # Before the write: an error from here on may quote the value.
         secrets = [name for name in values if name in self.structure.secrets]
         if secrets:
             self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
@@ -569,6 +627,8 @@ class Run:
             size += -size_of(state[name]) if name in state else size_of(name) + 1
         # JSON has a comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
+        # Derived fields have a limit of their own, so that a large derived value does not fail an unrelated
+        # step.
         own = size - self.snapshot.derived_size
         if own > self.state_bytes:
             raise StepError(
@@ -611,6 +671,8 @@ def _may_vary(value: Json) -> bool:
 
 # A failed expression as data, for people who look at a run.
 
+# Only plain reads are recognised. This is for display: an expression with other forms just shows fewer
+# values.
 _NAMES = re.compile(r"\b(state|inputs)\.([A-Za-z_]\w*)|\b(item|index|previous)\b")
 _SHOWN_TEXT, _SHOWN_VALUE, _SHOWN_NAMES = 2_000, 200, 8
 

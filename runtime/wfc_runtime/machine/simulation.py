@@ -54,6 +54,7 @@ class Simulation:
     @property
     def pending(self) -> dict[str, Action]:
         """The actions that the run waits for, by step id."""
+        # Computed on each access: the action depends on the module and the pending visit only.
         steps = self.machine.steps
         return {visit: steps[one.state].action(one) for visit, one in self.snapshot.pending.items()}
 
@@ -68,6 +69,7 @@ class Simulation:
 
     def end_child(self, child: Child, value: Json = None, *, error: Json = None) -> None:
         """Report that a child has returned a value, or failed."""
+        # Before the event: ending this child may start others, which `_apply` adds.
         self.children.remove(child)
         result = {"value": value} if error is None else {"error": error}
         event = ChildEnded(
@@ -88,9 +90,11 @@ class Simulation:
         self._snapshot = outcome.snapshot
         self.path += outcome.entered
         self.children = [one for one in self.children if one.id not in outcome.stopped] + outcome.started
+        # Raised only now, since the snapshot counts refused results and has to be kept.
         if outcome.refusal is not None:
             raise outcome.refusal
 
     def _next_id(self) -> str:
+        # Derived from a counter, so that uuid() and the ids of children are the same in every simulation.
         self._events += 1
         return f"simulation/{self._events}"

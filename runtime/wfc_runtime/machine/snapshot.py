@@ -12,6 +12,7 @@ from wfc_runtime.errors import SnapshotError
 from wfc_runtime.machine.redaction import HIDDEN, Mask, mask_of
 from wfc_runtime.machine.values import size_of, to_text
 
+# New fields have defaults, so adding one does not change the format.
 FORMAT = 1
 GATE = "@budget"
 """The state of a visit that asks whether a used-up budget is extended. It is no state of the chart."""
@@ -41,7 +42,8 @@ class Pending:
     inputs: list[dict[str, Json] | None] | None = None
     """The inputs of each child, if they were computed when the state was entered."""
     children: list[dict[str, Json] | None] = field(default_factory=list)
-    """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ..., "was": id}."""
+    """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ..., "was": id}.
+    Each may have "changes" that the child asks for, and in "made" how many of them have been made."""
     since: float | None = None
     """When it began, for a step with a budget."""
     tries: list[int] = field(default_factory=list)
@@ -51,6 +53,8 @@ class Pending:
     def due(self) -> float | None:
         return self.resume_at if self.resume_at is not None else self.deadline
 
+    # Written out instead of `replace`, which is several times slower; this runs for every pending visit of
+    # every event.
     def copy(self) -> Pending:
         return Pending(
             self.state,
@@ -63,6 +67,7 @@ class Pending:
             self.misfits,
             self.items,
             self.inputs,
+            # The only part that is modified in place; the others are replaced or never change.
             list(self.children),
             self.since,
             self.tries,
@@ -117,6 +122,8 @@ class Failure:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
         children = Pending(**data["children"]) if "children" in data else None
+        # Data from a store may have keys of a newer version; the caller reports the TypeError as a damaged
+        # snapshot.
         return cls(**{**data, "children": children})
 
 
@@ -195,6 +202,8 @@ class Snapshot:
     """The fields that belong to the parent, which makes the same changes when the run has ended."""
     changes: list[list[Json]] = field(default_factory=list)
     """The changes of these fields: field, keys, operation, value. Replaced, never modified in place."""
+    worktree: dict[str, Json] = field(default_factory=dict)
+    """The path and branch of the git worktree with the latest changes of an agent. Replaced, never modified."""
 
     @property
     def mask(self) -> Mask:
@@ -202,6 +211,7 @@ class Snapshot:
 
     def learn(self, values: Iterable[str]) -> None:
         """Add values that are secrets from now on."""
+        # Order is kept, so that a replay stores the same list.
         new = [value for value in values if value and value not in self.secrets]
         if new:
             self.secrets = [*self.secrets, *dict.fromkeys(new)]
@@ -222,10 +232,14 @@ class Snapshot:
         if not self.secrets and not self.hidden:
             return []
         shown = self.shown_state
+        # `value` returns the same object if it redacted nothing, so identity finds the changed fields without
+        # comparing.
         changed = [name for name in shown if shown[name] is not self.state[name]]
         self.state, self.size = shown, size_of(shown)
         self.inputs, self.scope = self.mask.value(inputs), self.mask.value(self.scope)
         self.outbox = self.mask.value(self.outbox)
+        # What the author returns explicitly is not redacted, so secrets inside it stay known for what is
+        # shown beside it.
         kept = () if self.mask.value(self.result) is self.result else self.secrets
         self.secrets = [one for one in kept if mask_of((one,)).value(self.result) is not self.result]
         return changed
@@ -235,14 +249,17 @@ class Snapshot:
         for visit, pending in self.pending.items():
             for index, one in enumerate(pending.children):
                 # A child that has ended has its result in this place; only a running one can end.
-                if one == {"run": child}:
+                if one is not None and one.get("run") == child:
                     return visit, index
         return None
 
     @property
     def outcome(self) -> dict[str, Json]:
-        """What the parent of a completed run gets."""
-        return {"value": self.result, **({"changes": self.changes} if self.changes else {})}
+        """What the parent of a run gets when it has ended. A run that failed has still made its changes."""
+        result = {"value": self.result} if self.status == "completed" else {"error": self.error}
+        is_kept = bool(self.changes) and self.status != "cancelled"
+        found = {**result, **({"changes": self.changes} if is_kept else {})}
+        return {**found, "worktree": self.worktree} if self.worktree else found
 
     @property
     def due(self) -> float | None:
@@ -251,6 +268,7 @@ class Snapshot:
         return min([*times, *([self.ends_at] if self.ends_at is not None else [])], default=None)
 
     def copy(self) -> Snapshot:
+        # Only containers that are modified in place are copied; all others are replaced when they change.
         """A copy that can be modified independently, so that a refused event leaves no trace."""
         return Snapshot(
             self.status,
@@ -282,6 +300,7 @@ class Snapshot:
             self.ends_at,
             self.shared,
             self.changes,
+            self.worktree,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -289,6 +308,7 @@ class Snapshot:
         data: dict[str, Json] = {"format": FORMAT, "status": self.status, "size": self.size}
         for name in _SNAPSHOT_FIELDS:
             value = getattr(self, name)
+            # Empty values are left out, and the defaults restore them.
             if value and (with_state or name != "state"):
                 data[name] = value
         if self.pending:
@@ -308,6 +328,8 @@ class Snapshot:
             data: dict[str, Any] = json.loads(text)
             written = data.pop("format", None)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            # Any JSON can be read here, but only an object has this `pop`: a list raises TypeError, a number
+            # AttributeError.
             raise SnapshotError("snapshot_damaged", f"the snapshot can't be read: {error}") from None
         if written != FORMAT:
             raise SnapshotError(
@@ -354,4 +376,5 @@ _SNAPSHOT_FIELDS = (
     "ends_at",
     "shared",
     "changes",
+    "worktree",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from wfc_runtime.contract import Json, is_named
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.change import Resolved
-from wfc_runtime.machine.effects import Action, Effect, moment
+from wfc_runtime.machine.effects import Action, Effect, moment, seconds_of
 from wfc_runtime.machine.events import Child, Reopen
 from wfc_runtime.machine.failing import collected
 from wfc_runtime.machine.snapshot import Pending
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
 
-_MOST_SECONDS = 1_000_000_000
 SHARED, TIME_LIMIT = "shared fields", "time limit"
 """Names in a child's scope that no expression can have: the values of the fields that it works on, and its limit."""
 FACTS = "facts"
@@ -52,7 +51,7 @@ class Spawn(Effect):
     """When the visit ends: with all children, with the first that fails, or with the first that succeeds."""
     timeout: Json = None
     """The timeout of a call in seconds: a number or an expression."""
-    deadline: float | None = None
+    deadline: float | str | None = None
     """Seconds after which the step fails if its children have not ended."""
     max_depth: int | None = None
     """The maximum nesting depth of runs, for a workflow that calls itself."""
@@ -64,6 +63,8 @@ class Spawn(Effect):
     """The tools that those agents get. None: as many as the operator allows."""
     session: str | None = None
     """The conversation that the children's agents continue."""
+    isolation: str | None = None
+    """`worktree`: each child's agents work in a git worktree of its own."""
     budget: Mapping[str, float] | None = None
     """What the children of one visit may cost together: usd, tokens, steps, seconds."""
     shares: Sequence[str] = ()
@@ -73,8 +74,8 @@ class Spawn(Effect):
     """How often a child that failed is started again."""
     child_errors: Sequence[Json] = ()
     """The path of a list that gets the errors of failed children."""
-    child_deadline: float | None = None
-    """Seconds after which a child fails if it has not ended."""
+    child_deadline: float | str | None = None
+    """Seconds after which a child fails if it has not ended, or an expression for them."""
     numbered: bool = False
     """Whether children also have the names `total` and `task_id`."""
     prompt: Json = None
@@ -89,6 +90,7 @@ class Spawn(Effect):
     # -- entering --------------------------------------------------------------
 
     def enter(self, run: Run, state: str) -> None:
+        # A retried run continues with the children it had; their items must not be evaluated again.
         if state in run.resumed:
             pending = self._resumed(run, run.resumed.pop(state))
         elif self.is_call:
@@ -97,11 +99,14 @@ class Spawn(Effect):
             if self.among:
                 pending.parameters = {"workflow": self._chosen(run)}
             if self.timeout is not None:
-                pending.parameters = {**pending.parameters, "timeout": self._seconds(run)}
+                seconds = seconds_of(run, self.timeout, self.reads, "timeout")
+                pending.parameters = {**pending.parameters, "timeout": seconds}
         else:
             items = self._items(run)
+            # With `any`, an empty list has no winner, and succeeding without a value would hide that.
             if not items and self.join == "any":
                 raise StepError("items", "`items` is empty, so that no child can succeed")
+            # Nothing to wait for: no visit is created, and the next step gets an empty list.
             if not items:
                 run.put(self, [])
                 run.go_on("joined", state)
@@ -109,11 +114,14 @@ class Spawn(Effect):
             pending = Pending(state, items=items, children=[None] * len(items))
             if self.prompt is not None:
                 pending.parameters = {"prompt": run.evaluate(self.prompt, self.reads)}
+            # Evaluated for all items before the first child starts, so that every child sees the same state.
+            # A sequential child may use the results before it, so its inputs are computed when it starts.
             if self.inputs is not None and not self.sequential:
                 pending.inputs = [self._prepared(run, pending, index) for index in range(len(items))]
         self.restart(run, pending)
         pending.since = run.event.at if self.budget else None
         visit = run.suspend(pending, 0)
+        # After `suspend`: a failure has to find the visit among the pending ones.
         self._check_size(run, pending)
         self.start_more(run, visit)
 
@@ -131,7 +139,10 @@ class Spawn(Effect):
         return pending.parameters.get("workflow") or self.workflow
 
     def restart(self, run: Run, pending: Pending) -> None:
-        limits = [one for one in (pending.parameters.get("timeout"), self.deadline) if one is not None]
+        limits = [pending.parameters["timeout"]] if "timeout" in pending.parameters else []
+        if self.deadline is not None:
+            limits.append(seconds_of(run, self.deadline, self.reads, "deadline"))
+        # Both may be set; whichever comes first applies.
         pending.deadline = run.event.at + min(limits) if limits else None
 
     def _resumed(self, run: Run, before: Pending) -> Pending:
@@ -141,24 +152,16 @@ class Spawn(Effect):
         for index, child in enumerate(before.children):
             if child is not None and "error" in child:
                 if child.get("was") in run.event.reopen:
-                    pending.children[index] = {"run": child["was"]}
+                    # `was` is the id of the failed child: it continues as the same run.
+                    pending.children[index] = _awaited_again(child)
                 elif run.event.renews:
                     pending.children[index] = None
+                    # Its inputs failed to compute before, and may succeed now that the state has changed.
                     if before.inputs is not None and before.inputs[index] is None:
                         pending.inputs = list(pending.inputs or ())
                         pending.inputs[index] = self._prepared(run, pending, index)
         run.outcome.reopened += [str(one["run"]) for one in pending.children if one and "run" in one]
         return pending
-
-    def _seconds(self, run: Run) -> float:
-        given = run.evaluate(self.timeout, self.reads)
-        try:
-            seconds = -1.0 if isinstance(given, bool) else float(given)
-        except (TypeError, ValueError, OverflowError):
-            seconds = -1.0
-        if not 0 < seconds <= _MOST_SECONDS:
-            raise StepError("timeout", f"`timeout` gave {describe(given)}, not a number of seconds above 0")
-        return seconds
 
     def _items(self, run: Run) -> list[Json]:
         items = run.evaluate(self.items, self.reads)
@@ -185,10 +188,12 @@ class Spawn(Effect):
     def start_more(self, run: Run, visit: str) -> None:
         """Start as many queued children as allowed; the visit ends when none is queued or running."""
         pending = run.snapshot.pending[visit]
+        # The limit is for the whole run: two foreach steps in parallel branches share it.
         room = run.limits.parallel_children - sum(map(at_work, run.snapshot.pending.values()))
         most = 1 if self.sequential else self.max_parallel
         if most is not None:
             room = min(room, most - at_work(pending))
+        # Checked before anything is started: a child that ended may already decide the visit.
         if any(map(self._decides, pending.children)):
             self._decide(run, visit, pending)
             return
@@ -201,6 +206,7 @@ class Spawn(Effect):
                 # The inputs of this child could not be computed.
                 self._decide(run, visit, pending)
                 return
+        # Nothing queued, since the loop above found room for all, and nothing at work: the visit is complete.
         if not at_work(pending):
             self._join(run, visit, pending)
 
@@ -214,6 +220,7 @@ class Spawn(Effect):
         """End the visit before all children have ended. The others are cancelled, or are not started."""
         run.stop_children(visit, pending)
         for index, child in enumerate(pending.children):
+            # Marked like a failed child, but recognised by `_join`: it was not at fault.
             if child is None or "run" in child:
                 pending.children[index] = dict(_LEFT)
         self._join(run, visit, pending)
@@ -223,6 +230,7 @@ class Spawn(Effect):
             inputs = pending.inputs[index]
         else:
             inputs = None if self.inputs is None else self._prepared(run, pending, index)
+        # `_prepared` has recorded the error in this place.
         if pending.children[index] is not None:
             return False
         child = Child(
@@ -236,18 +244,22 @@ class Spawn(Effect):
             scope={**self._scope(pending, index), **self._given(run)},
             max_depth=self.max_depth,
             only_declared=self.only_declared,
+            # A child gets inputs that were computed from large values, so its limit is raised as well.
             served=run.snapshot.room > 0,
         )
         pending.children[index] = {"run": child.id}
         run.outcome.started.append(child)
         return True
 
+    # Under names that no expression can spell, so a task can't read or shadow them.
     def _given(self, run: Run) -> dict[str, Json]:
-        """What a child gets that is no name in its expressions."""
+        """Values for a child that its expressions can't read: shared fields and its time limit."""
         state = run.snapshot.state
         shared = {name: state[name] for name in self.shares if name in state}
-        limit = {TIME_LIMIT: self.child_deadline} if self.child_deadline is not None else {}
-        return {**({SHARED: shared} if self.shares else {}), **limit}
+        given: dict[str, Json] = {SHARED: shared} if self.shares else {}
+        if self.child_deadline is not None:
+            given[TIME_LIMIT] = seconds_of(run, self.child_deadline, self.reads, "child_deadline")
+        return given
 
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
         """The inputs of a child. If they can't be computed, that child fails; the others continue."""
@@ -271,13 +283,24 @@ class Spawn(Effect):
         return scope
 
     def ended(self, run: Run, visit: str, index: int, result: dict[str, Json]) -> None:
-        """Record the result of a child until all children have ended."""
+        """Record the result of a child, and end the visit if no other child is needed."""
         pending = run.snapshot.pending[visit]
+        # A repeated or late report: its place already has a result, or the child was never started.
         if not 0 <= index < len(pending.children) or "run" not in (pending.children[index] or {}):
             raise RefusedError("not_pending", f"`{visit}` has no running child {index}")
         was = pending.children[index]
         assert was is not None
-        pending.children[index] = {**result, "was": was["run"]} if "error" in result else result
+        # The id is kept only for failed children, which are the ones that can be retried.
+        ended = {**result, "was": was["run"]} if "error" in result else dict(result)
+        worktree, value = ended.pop("worktree", None), ended.get("value")
+        if worktree and self.isolation is None:
+            # The worktree belongs to the run, or to a foreach around it.
+            run.snapshot.worktree = worktree
+        elif worktree and isinstance(value, dict) and "worktree" not in value:
+            ended["value"] = {**value, "worktree": worktree}
+        if "made" in was:
+            ended |= {"made": was["made"]}
+        pending.children[index] = ended
         if "error" in result and self._starts_again(pending, index):
             pending.children[index] = None
         try:
@@ -291,6 +314,7 @@ class Spawn(Effect):
         tries = pending.tries or [0] * len(pending.children)
         if not self.child_retries or tries[index] >= self.child_retries:
             return False
+        # A new list, since copies of a snapshot share the old one.
         pending.tries = [count + (place == index) for place, count in enumerate(tries)]
         return True
 
@@ -299,27 +323,35 @@ class Spawn(Effect):
         pending = run.snapshot.pending[visit]
         child = pending.children[index]
         assert child is not None
+        # Its successors may have used its result as `previous`, so it can't be replaced while they run.
         if self.sequential:
             raise RefusedError(
                 "sequential",
                 f"`{visit}` executes its children one after the other, and another one is at work",
                 "Retry this one when the others have ended.",
             )
-        pending.children[index] = {"run": child["was"]}
+        pending.children[index] = _awaited_again(child)
         run.outcome.reopened.append(str(child["was"]))
 
     def _join(self, run: Run, visit: str, pending: Pending) -> None:
         values = [_result(child) for child in pending.children]
+        # Without the children that were only left behind: the count in the message is of real failures.
         failed = [
-            child["error"] for child in pending.children if child and "error" in child and child != _LEFT
+            child["error"]
+            for child in pending.children
+            if child and "error" in child and child["error"] != _LEFT["error"]
         ]
         value = values[0] if self.is_call else values
+        # Also if some children failed: what the others changed in the parent's fields was done.
         if self.shares or self.child_errors:
             try:
                 run.change(self._made_by_children(run, pending))
             except StepError as misfit:
                 run.fail(pending.state, misfit)
                 return
+            # A failed step can be retried with the same children: no change may be made twice.
+            pending.children = [_with_changes_made(child) for child in pending.children]
+        # The first in the order of the items, not of time: a replay then gives the same value.
         if self.join == "any":
             won = [child["value"] for child in pending.children if child and "value" in child]
             value = won[0] if won else None
@@ -336,6 +368,7 @@ class Spawn(Effect):
         error = StepError("child_failed", f"{count}: {first}")
         # A recovery step, or a person who looks at the failed run, needs the results of the other children. If the
         # failure is only deferred, a result would look like success.
+        # A retry starts over, so nothing is stored between the attempts.
         if not run.will_retry(pending.state) and pending.state not in run.structure.deferred:
             try:
                 run.put(self, value, is_failed=True)
@@ -348,9 +381,10 @@ class Spawn(Effect):
         found: list[Resolved] = []
         for index, child in enumerate(pending.children):
             assert child is not None
-            found += [Resolved.from_data(one) for one in child.get("changes", ())]
+            found += [Resolved.from_data(one) for one in child.get("changes", ())[child.get("made", 0) :]]
             error = child.get("error")
-            if self.child_errors and isinstance(error, dict):
+            is_new = "collected" not in child and error != _LEFT["error"]
+            if self.child_errors and isinstance(error, dict) and is_new:
                 record = {
                     "index": index,
                     "task_id": f"{self.task}_{index}",
@@ -366,6 +400,7 @@ class Spawn(Effect):
         children: list[dict[str, Json]] = []
         for index, child in enumerate(pending.children):
             if child is not None and "run" in child:
+                # Only running children: an agent can work on nothing else.
                 one: dict[str, Json] = {"workflow_id": child["run"], "index": index}
                 if pending.items is not None:
                     one["item"] = pending.items[index]
@@ -380,6 +415,7 @@ class Spawn(Effect):
             "task": self.task,
             "agent": self.agent,
             "sequential": self.sequential,
+            **({"isolation": self.isolation} if self.isolation else {}),
             "children": children,
             **timing,
             **pending.parameters,
@@ -397,11 +433,15 @@ class Spawn(Effect):
         """Fail the step because its time is up; its children are cancelled."""
         pending = run.snapshot.pending[visit]
         timeout, subject = pending.parameters.get("timeout"), f"`{self._workflow(pending) or self.task}`"
-        if timeout is not None and (self.deadline is None or timeout < self.deadline):
+        fixed = None if isinstance(self.deadline, str) else self.deadline
+        if timeout is not None and (self.deadline is None or (fixed is not None and timeout < fixed)):
             message = f"{subject} did not end within {timeout:g} seconds"
             error = StepError("timeout", message, "Raise the step's timeout, or give it a retry.")
         else:
-            message = f"{subject} did not end within the deadline of {self.deadline:g} seconds"
+            message = f"{subject} did not end within the deadline" + (
+                f" of {fixed:g} seconds" if fixed else ""
+            )
+            # The shorter one has fired. Naming the wrong key would send the author to the wrong setting.
             hint = "Raise the step's `deadline`, or use `on_error` to say how to continue."
             error = StepError("deadline", message, hint)
         run.fail(pending.state, error)
@@ -409,6 +449,20 @@ class Spawn(Effect):
 
 def at_work(pending: Pending) -> int:
     return sum(1 for child in pending.children if child is not None and "run" in child)
+
+
+def _with_changes_made(child: dict[str, Json] | None) -> dict[str, Json] | None:
+    """A child that has ended, after its changes were made and its error was collected."""
+    if child is None or not ("changes" in child or "error" in child):
+        return child
+    made = {"made": len(child["changes"])} if "changes" in child else {}
+    rest = {name: value for name, value in child.items() if name != "changes"}
+    return {**rest, **made, **({"collected": True} if "error" in child else {})}
+
+
+def _awaited_again(child: dict[str, Json]) -> dict[str, Json]:
+    """A failed child that is retried. The changes that it made before have been made here."""
+    return {"run": child["was"], **({"made": child["made"]} if "made" in child else {})}
 
 
 _LEFT: dict[str, Json] = {"error": {"code": "cancelled", "message": "the step ended before this child did"}}

@@ -19,6 +19,7 @@ from wfc_runtime.machine.events import (
     ChildRetried,
     Clock,
     Event,
+    FieldsUpdated,
     Interrupted,
     Outcome,
     Reopen,
@@ -32,6 +33,7 @@ from wfc_runtime.machine.reopening import kept_of, reopened
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import GATE, Pending, Snapshot
 from wfc_runtime.machine.spawn import FACTS, SHARED, TIME_LIMIT, Spawn
+from wfc_runtime.machine.updating import update_fields
 from wfc_runtime.machine.values import Limits, size_of
 
 # Snapshot checks: could the machine have produced this snapshot?
@@ -42,10 +44,14 @@ class SnapshotCheck:
     active, and every active step waits for something: a gate for other branches, any other for an event."""
 
     def __init__(self, structure: Structure) -> None:
+        # The same nodes for every event: `structure_of` is cached by class, so the set below stays valid as
+        # long as this object lives.
         self._states = structure.nodes
         self._known: set[tuple[str, ...]] = set()
 
     def check(self, snapshot: Snapshot) -> None:
+        # The budget's question is a visit without a state of the chart, so the rules below do not apply to
+        # it.
         states = [pending.state for pending in snapshot.pending.values() if pending.state != GATE]
         # The empty text separates the two lists: no state has an empty id.
         key = (*snapshot.configuration, "", *states)
@@ -60,8 +66,12 @@ class SnapshotCheck:
         """Check the place from which an ended run would continue. Its failed steps do not wait for anything."""
         kept = kept_of(snapshot)
         states = [one.state for one in kept.pending.values()]
+        # After an intended failure, `entered` is the gate that a retry goes back to, and "" if there is none;
+        # that case is refused by `kept_of` above.
         failed = [one.entered for one in snapshot.failures if one.state != GATE]
         self._check_known([*kept.entering, *failed])
+        # A failed step has no visit any more, but its state was active when the run ended. Counted as
+        # waiting, it satisfies the rule that every active step waits.
         idle = [name for name in kept.configuration if name in self._states and self._states[name].is_step]
         self._check(kept.configuration, [*states, *(name for name in idle if name not in states)])
 
@@ -81,6 +91,8 @@ class SnapshotCheck:
             )
 
     def _first_problem(self, active: set[str], waiting: list[str]) -> str:
+        # Top-level states are mutually exclusive: the frame of the running workflow and one final state per
+        # terminal status.
         if sum(self._states[name].parent is None for name in active) != 1:
             return "it is not in exactly one of running, completed, failed and cancelled"
         for name in sorted(active):
@@ -92,6 +104,8 @@ class SnapshotCheck:
                 return f"not every branch of `{name}` is active"
             if state.children and not state.is_parallel and len(inside) != 1:
                 return f"{len(inside)} states inside `{name}` are active"
+            # A gate waits for branches and has no visit, so the expected count is 0 for it and 1 for any
+            # other step.
             if state.is_step and waiting.count(name) != (not state.is_gate):
                 return f"`{name}` is active and does not wait for anything"
         idle = [name for name in waiting if name not in active]
@@ -118,6 +132,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         interpreter = run.interpreter = Interpreter(structure, run, [])
         interpreter.start()
     elif isinstance(event, Reopen):
+        # A failed run is in a final state, so its configuration says nothing; `kept` has the place to check.
         _snapshot_check(machine).check_kept(snapshot)
         run = reopened(structure, snapshot, event, limits)
         return _outcome(run, run.snapshot.configuration)
@@ -127,7 +142,10 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         # A copy, because a refusal must leave the snapshot as it was.
         run = Run(structure, snapshot.copy(), event, limits)
         interpreter = run.interpreter = Interpreter(structure, run, snapshot.configuration)
-        _happen(run, event)
+        if isinstance(event, FieldsUpdated):
+            update_fields(machine, run, event)
+        else:
+            _happen(run, event)
     return _outcome(run, interpreter.configuration)
 
 
@@ -135,6 +153,7 @@ def _first_snapshot(structure: Structure, event: Start, limits: Limits) -> Snaps
     """The snapshot of a run that is in no state yet."""
     # A deep copy: the initial values belong to the class.
     initial = json.loads(json.dumps(dict(structure.initial_values)))
+    # These two names carry data from a parent and must not be visible to expressions.
     given = {name: value for name, value in event.scope.items() if name not in (SHARED, TIME_LIMIT)}
     shared = event.scope.get(SHARED) or {}
     initial |= shared
@@ -174,6 +193,8 @@ def _happen(run: Run, event: Event) -> None:
             run.structure.steps[pending.state].answer(run, event.visit, event.result)
             if run.outcome.refusal is not None:
                 run.snapshot.outbox = said
+            else:
+                run.snapshot.worktree = _worktree_after(run.snapshot, event)
         case Interrupted():
             _check_pending(run, event.visit)
             effect = run.structure.steps[run.snapshot.pending[event.visit].state]
@@ -191,9 +212,20 @@ def _happen(run: Run, event: Event) -> None:
         case BudgetSet():
             set_budget(run, event)
         case Cancel():
+            # The caller's text is shown to others, and may quote a secret of the run.
             reason = run.snapshot.mask.message(event.reason)
             run.snapshot.error = {"code": "cancelled", "message": reason or NO_REASON}
             run.interpreter.raise_("cancel")
+
+
+def _worktree_after(now: Snapshot, event: Submit) -> dict[str, Json]:
+    """The worktree with the changes of the run's agents, which becomes a part of the result of an isolated child."""
+    if event.worktree is not None:
+        return event.worktree
+    told = event.result.get("worktree") if isinstance(event.result, dict) else None
+    if not isinstance(told, dict) or set(told) != {"path", "branch"}:
+        return now.worktree
+    return told if all(isinstance(one, str) for one in told.values()) else now.worktree
 
 
 def _check_pending(run: Run, visit: str) -> None:
@@ -208,6 +240,8 @@ def _why_not(run: Run, visit: str) -> str:
     states = [node.id for node in run.structure.nodes.values() if node.name == name and node.is_step]
     if not states:
         return f"the run has no step `{name}`"
+    # The same name can occur in several scopes of one machine; the latest visit of any of them is the one to
+    # compare with.
     visits = max(run.snapshot.visits.get(state, 0) for state in states)
     if (int(number) if number.isdecimal() else 1) > visits:
         return f"`{visit}` has not been reached"
@@ -217,6 +251,7 @@ def _why_not(run: Run, visit: str) -> str:
 def _child_ended(run: Run, event: ChildEnded) -> None:
     _check_pending(run, event.visit)
     run.snapshot.learn(event.secrets)
+    # Before the result is processed: storing it below already needs the larger limit.
     if event.served:
         run.make_room(size_of(event.result))
     pending = run.snapshot.pending
@@ -241,6 +276,8 @@ def _clock(run: Run, now: float) -> None:
     if ends_at is not None and ends_at <= now:
         # Once: the steps of a handler have no limit.
         run.snapshot.ends_at = None
+        # Any active step can stand for the run here: the deadline is that of the run, and no handler of a
+        # step applies.
         active = next((one.state for one in pending.values() if one.state != GATE), None)
         if active is not None:
             run.time_is_up(active)
@@ -254,7 +291,8 @@ def _clock(run: Run, now: float) -> None:
 
 def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot = run.snapshot
-    # A field derived from the count may fail, but nothing reads it any more.
+    # Also at the end of an event: a loop that was the last step is left without entering another state.
+    # A field derived from the count may fail, but no step reads it after this point.
     with suppress(StepError):
         run.end_turns()
     snapshot.configuration = configuration
@@ -269,10 +307,13 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     if snapshot.status == "running":
         ask_if_used_up(run)
         return run.outcome
+    # A run that has ended must not ask whether its budget may be extended.
     snapshot.pending = {visit: one for visit, one in snapshot.pending.items() if one.state != GATE}
     if snapshot.status != "completed":
         snapshot.result = None
     if snapshot.status == "failed" or (isinstance(run.event, Cancel) and run.event.keeps):
+        # A retry needs the state as it was, and secrets are removed from the state of an ended run: such a
+        # run can't be retried.
         snapshot.kept = None if snapshot.secrets or snapshot.hidden else snapshot.kept or run.kept
     if snapshot.kept is None:
         # Without what was pending, which may contain secrets.

@@ -50,6 +50,8 @@ def size_of(value: Json) -> int:
     """The size of a value as JSON, in bytes."""
     if (
         type(value) is str
+        # `isprintable` excludes control characters, which JSON escapes; quotes and backslashes are excluded
+        # below.
         and value.isascii()
         and value.isprintable()
         and '"' not in value
@@ -73,6 +75,7 @@ def is_surely_within(value: Json, most: int) -> bool:
     False: it may be larger, contains non-ASCII text, or has so many parts that encoding it would be faster.
     """
     parts = [value]
+    # The list grows while it is enumerated: a breadth-first walk without recursion.
     for count, part in enumerate(parts):
         kind = type(part)
         if kind is str:
@@ -86,12 +89,15 @@ def is_surely_within(value: Json, most: int) -> bool:
             most -= 2 + len(part)
             parts += part
         elif part is None or kind is bool or (kind is float and part - part == 0):
+            # `part - part` is 0 for finite numbers only.
             most -= 30
         elif kind is int and part.bit_length() < _MOST_PARTS:
             most -= part.bit_length() // 3 + 3
         else:
             # This includes NaN and integers with thousands of digits, which can't be encoded at all.
             return False
+        # The count bounds the work on wide values; encoding such a value is faster than looking at each part
+        # here.
         if most < 0 or count > _MOST_PARTS:
             return False
     return True
@@ -120,6 +126,7 @@ def plain_text(value: Json, most_bytes: int, most_depth: int) -> tuple[str, int]
 
 def _check_depth(value: Json, most: int) -> None:
     level, depth = [value], 0
+    # Level by level, so that the depth is known without recursion and the walk stops at the limit.
     while level := [inner for outer in level for inner in _inside(outer)]:
         depth += 1
         if depth > most:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from wfc_runtime.page.feed import ChangeFeed
@@ -25,7 +30,20 @@ _KINDS = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-_PLACES = ("/", "/runs", "/runs/{run}", "/runs/{run}/{tab}", "/workflows", "/workflows/{workflow}")
+_VIEWS = {
+    "/": "inbox.js",
+    "/runs": "runs.js",
+    "/runs/{run}": "run.js",
+    **{
+        f"/runs/{{run}}/{tab}": "run.js"
+        for tab in ("timeline", "journal", "history", "state", "children", "source")
+    },
+    "/workflows": "workflow.js",
+    "/workflows/{workflow}": "workflow.js",
+}
+_NOWHERE = ""
+"""The view of an address that is no place: the shell alone."""
+_IMPORTED = re.compile(rb'from "\./([\w./-]+)"')
 
 
 def page_app(
@@ -39,36 +57,85 @@ def page_app(
     """The application, and its feed, which has to be closed before the server waits for its streams."""
     feed = ChangeFeed(lambda: backend.service)
     api = Api(backend, keys, feed, root, read_only)
-    shell = [Route(path, _index, methods=["GET"]) for path in _PLACES]
+    shell = [Route(path, partial(_shell, view), methods=["GET"]) for path, view in _VIEWS.items()]
     static = Route("/static/{name:path}", _static, methods=["GET"])
     app = Starlette(
         routes=[*shell, static, *api.routes(), *more],
         middleware=[Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)],
+        exception_handlers={404: _not_found},
     )
     return app, feed
 
 
-async def _index(request: Request) -> Response:
-    return _asset("index.html")
+@dataclass(frozen=True, slots=True)
+class _Asset:
+    content: bytes
+    kind: str
+    tag: str
+    """The digest of the content, as an `ETag`."""
+
+
+async def _shell(view: str, request: Request) -> Response:
+    return _reply(request, _SHELLS[view])
 
 
 async def _static(request: Request) -> Response:
-    return _asset(request.path_params["name"])
-
-
-def _asset(name: str) -> Response:
-    kind = _KINDS.get(Path(name).suffix)
     # Only names that the package has: a path from the address is never joined to a folder.
-    found = _ASSETS.get(name)
-    if found is None or kind is None:
-        return PlainTextResponse("There is no such file.", status_code=404)
-    return Response(found, media_type=kind, headers={"Cache-Control": "no-cache"})
+    found = _ASSETS.get(request.path_params["name"])
+    return (
+        PlainTextResponse("There is no such file.", status_code=404)
+        if found is None
+        else _reply(request, found)
+    )
 
 
-def _read_assets() -> dict[str, bytes]:
-    found = {one.name: one.read_bytes() for one in _STATIC.iterdir() if one.is_file()}
+async def _not_found(request: Request, error: Exception) -> Response:
+    """The shell, which says that there is no such place; for scripts, an error as all others."""
+    path = request.url.path
+    if path == "/api" or path.startswith("/api/"):
+        error_ = {"code": "unknown_request", "message": "there is no such request", "hint": ""}
+        return JSONResponse({"error": error_}, status_code=404)
+    if request.method not in ("GET", "HEAD") or path.startswith("/static"):
+        detail = error.detail if isinstance(error, HTTPException) else "Not Found"
+        return PlainTextResponse(detail, status_code=404)
+    nowhere = _SHELLS[_NOWHERE]
+    return Response(nowhere.content, 404, {"Cache-Control": "no-cache"}, nowhere.kind)
+
+
+def _reply(request: Request, asset: _Asset) -> Response:
+    # A newer server must not be met by an older script, so the browser asks each time.
+    headers = {"Cache-Control": "no-cache", "ETag": asset.tag}
+    if asset.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(asset.content, media_type=asset.kind, headers=headers)
+
+
+def _asset(name: str, content: bytes) -> _Asset:
+    return _Asset(content, _KINDS[Path(name).suffix], f'"{sha256(content).hexdigest()[:20]}"')
+
+
+def _read_assets() -> dict[str, _Asset]:
     vendor = _STATIC.joinpath("vendor")
-    return found | {f"vendor/{one.name}": one.read_bytes() for one in vendor.iterdir() if one.is_file()}
+    found = [(one.name, one) for one in _STATIC.iterdir()]
+    found += [(f"vendor/{one.name}", one) for one in vendor.iterdir()]
+    return {
+        name: _asset(name, one.read_bytes())
+        for name, one in found
+        if one.is_file() and Path(name).suffix in _KINDS
+    }
+
+
+def _shell_of(view: str) -> _Asset:
+    """The shell of a place. It names the scripts of the place, which the browser then fetches together, not one after
+    the other as it comes to know them."""
+    scripts = ["page.js", view] if view else ["page.js"]
+    for script in scripts:
+        named = [name.decode() for name in _IMPORTED.findall(_ASSETS[script].content)]
+        scripts += [name for name in dict.fromkeys(named) if name not in scripts]
+    links = "".join(f'<link rel="modulepreload" href="/static/{script}">\n' for script in scripts[1:])
+    shell = _ASSETS["index.html"].content.replace(b"<script", links.encode() + b"<script", 1)
+    return _asset("index.html", shell)
 
 
 _ASSETS = _read_assets()
+_SHELLS = {view: _shell_of(view) for view in (*_VIEWS.values(), _NOWHERE)}

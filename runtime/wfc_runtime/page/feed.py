@@ -40,6 +40,8 @@ class ChangeFeed:
         self._service = service
         self._listeners: set[_Listener] = set()
         self._watched: dict[str, float] = {}
+        # `_starting` may be held while the service works, `_lock` only for a moment. `_starting` is always
+        # taken first.
         self._lock = Lock()
         self._starting = Lock()
         self._stop = Event()
@@ -102,6 +104,7 @@ class ChangeFeed:
 
     def _poll(self, cursor: str) -> None:
         while not self._stop.wait(EVERY):
+            # A stream that begins at this moment is either counted here or starts a new thread.
             with self._starting, self._lock:
                 if not self._listeners:
                     self._thread = None

@@ -15,6 +15,7 @@ _MOST_NAME = 80
 
 def actor_of(name: object) -> str:
     """Who answered. The name is what the person typed, and nobody has checked it."""
+    # Commas separate the name from what the server adds, so a name must not contain one.
     typed = "".join(char for char in str(name or "") if char.isprintable() and char != ",")
     shown = " ".join(typed.split())[:_MOST_NAME]
     return f"person:{shown}, page" if shown else "person, page"

@@ -28,6 +28,7 @@ class Keys:
         """A key that can be traded once."""
         key = secrets.token_urlsafe(24)
         with self._lock:
+            # Links that nobody opens must not accumulate.
             self._links = [*self._links[-_MOST_LINKS:], key]
         return key
 

@@ -33,6 +33,7 @@ from wfc_runtime.page.forms import actor_of, hand_in
 from wfc_runtime.page.keys import Keys
 from wfc_runtime.service import Reply, WholeRuns
 from wfc_runtime.service.ids import check_name
+from wfc_runtime.service.journal_pages import journal_page
 from wfc_runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Api:
             "/api/runs": self._runs,
             "/api/runs/{run}": self._run,
             "/api/runs/{run}/history": self._history,
+            "/api/runs/{run}/journal": self._journal,
             "/api/runs/{run}/visits": self._visits,
             "/api/runs/{run}/path": self._path,
             "/api/runs/{run}/family": self._family,
@@ -212,6 +214,11 @@ class Api:
             kinds=kinds.split(",") if kinds else None,
         )
 
+    def _journal(self, request: Request) -> Json:
+        book = self._service.journal(request.path_params["run"])
+        limit = min(max(_number(request, "limit", 200), 1), 1000)
+        return journal_page(book, _number(request, "after", 0), limit)
+
     def _visits(self, request: Request) -> Json:
         run = request.path_params["run"]
         return self._service.visits(
@@ -288,11 +295,13 @@ class Api:
         header, path = read_header(module.text), (self._root / module.source).resolve()
         reply = {"file": module.source, "module": module.text, "lines": {**module.workflow.lines}}
         try:
+            # The path is written in the module, and must not lead out of the project.
             if not path.is_relative_to(self._root.resolve()):
                 return reply
             data = path.read_bytes()
         except OSError:
             return {**reply, "gone": True}
+        # The line numbers in the module belong to the text that it was compiled from.
         if header is not None and sha256(data).hexdigest() != header.source:
             return {**reply, "changed": True}
         return {**reply, "text": data.decode("utf-8", "replace")}

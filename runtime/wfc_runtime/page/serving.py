@@ -37,6 +37,7 @@ class RequestTimeoutProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        # The rest of the headers or of the body has not arrived yet.
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._wait()
         else:
@@ -121,6 +122,7 @@ def bound(address: Address) -> socket.socket:
     except OSError as error:
         raise RequestError("host", f"{address.host} is not an address: {error.strerror}") from None
     listener = socket.socket(family, kind)
+    # After a restart, connections of the previous server may still occupy the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(where)

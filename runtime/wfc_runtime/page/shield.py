@@ -94,6 +94,8 @@ class Shield:
 
     def _refusal(self, scope: Scope, headers: Headers, is_page: bool) -> tuple[int, str] | None:
         writes = scope["method"] not in _READS
+        # If there are several Host headers, programs differ in which one counts, so each of them must be
+        # known.
         if headers.getlist("host") == [] or not all(
             one in self._bounds.all_hosts for one in headers.getlist("host")
         ):
@@ -105,8 +107,10 @@ class Shield:
         # Trading the key of a link changes no run.
         if writes and self._bounds.read_only and scope["path"] != SESSION:
             return 405, "This server only shows runs."
+        # Browsers set this header and pages can't change it. Clients that are no browsers do not send it.
         if any(site != "same-origin" for site in headers.getlist("sec-fetch-site")) and writes:
             return 403, "Requests that change something must come from the page itself."
+        # A page of another site can send form data or text without permission, but not JSON.
         if writes and not _JSON.fullmatch(headers.get("content-type", "")):
             return 415, "The content type must be application/json."
         if _length(headers) > MOST_BYTES:
@@ -135,6 +139,7 @@ def _with_headers(send: Send, path: str) -> Send:
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
+            # The replies contain the state of runs, which the browser should not store.
             if is_under(path, "/api"):
                 headers["Cache-Control"] = "no-store"
         await send(message)

@@ -66,6 +66,8 @@ class Step(Protocol):
     @property
     def kind(self) -> str: ...
     @property
+    def word(self) -> str: ...
+    @property
     def color(self) -> str: ...
     @property
     def effect(self) -> Work | None: ...
@@ -93,6 +95,11 @@ class RegionData(Protocol):
 class ChartData(Protocol):
     @property
     def root(self) -> RegionData: ...
+    @property
+    def handler(self) -> str:
+        """The first state of the handler of failures; "" if there is none."""
+        ...
+
     def states(self) -> Iterable[Step]: ...
 
 
@@ -100,6 +107,7 @@ class ChartData(Protocol):
 
 ON_ERROR = "on error"
 TIP_WIDTH = 140
+# Internals that mean nothing to a reader, or that are shown elsewhere.
 _UNSAID = ("kind", "instruction", "result", "where", "loop", "step", "keeps_failed", "fallback")
 _CHANGING = ("updates", "changes", "error_changes")
 """Arguments that hold changes of fields; the fields are listed as written."""
@@ -113,12 +121,14 @@ def detail_of(state: Step, outs: list[Edge]) -> str:
     who = who_of(effect) if effect else ""
     writes = _writes(effect) if effect else ()
     said = who or (_ending(effect) if effect else "")
-    text = state.kind + (f" {said}" if said else "")
+    text = state.word + (f" {said}" if said else "")
     return text + (f" → {_listed(writes)}" if writes else "")
 
 
 def _ending(effect: Work) -> str:
     """What tells one end of the run from another."""
+    if effect.name == "Handled":
+        return "and still failed"
     if effect.name == "Fail":
         return show(effect.arguments.get("code", UNNAMED_ERROR), 60)
     return returned(effect.arguments.get("value")) if effect.name == "Return" else ""
@@ -134,6 +144,7 @@ def returned(value: Any) -> str:
 
 def _is_fixed(value: Any) -> bool:
     if isinstance(value, str):
+        # A computed value differs from run to run, so it does not identify a return.
         return bool(value) and "{" not in value and len(value) <= 40
     return isinstance(value, (bool, int, float))
 
@@ -154,6 +165,7 @@ def badge_of(state: Step) -> str:
 def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
     guard = edge.guard
     if edge.event == "recover":
+        # The recovery of a `goto` is what follows when its jumps are used up.
         counted = any(other.guard and other.guard.name == "at_most" for other in outs)
         return "used up" if counted else ON_ERROR
     if guard is None or guard.name == "ok":
@@ -172,7 +184,7 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
 
 def tip_of(step: Step, state: Step, outs: list[Edge]) -> tuple[str, ...]:
     """A summary of a step in a few lines. `state` may be only a part of it."""
-    lines = heading_of(step, state.kind if step is state else step.kind)
+    lines = heading_of(step, state.word if step is state else step.word)
     guard = _guard(outs)
     effect = state.effect
     reads = dict.fromkeys((*(effect.reads if effect else ()), *(guard.reads if guard else ())))
@@ -201,6 +213,7 @@ def _condition(state: Step, outs: list[Edge]) -> Any:
     """A choice that stores its value tests the stored field, so its condition is the stored expression."""
     guard = _guard(outs)
     updates = state.effect.arguments.get("updates") if state.effect else None
+    # A choice with one update stores its condition, and its edges test the stored field.
     if isinstance(updates, dict) and len(updates) == 1:
         return next(iter(updates.values()))
     return guard.text if guard and guard.text is not None else ""
@@ -232,6 +245,7 @@ def _writes(effect: Work) -> tuple[str, ...]:
 
 def _changed(update: Any) -> str:
     """The field that an update changes: one of a module, or of the IR."""
+    # The IR has the arguments of a call, a loaded module has the object.
     path = update.path if hasattr(update, "path") else update.arguments["path"]
     return str(path[0])
 
@@ -278,7 +292,17 @@ class Builder:
         flow = self._flow(root, Shape.END)
         flow.nodes.insert(0, start)
         flow.links.insert(0, Link(start.id, self._aliases.get(root.initial, root.initial)))
+        if self._chart.handler:
+            self._add_handler(flow, self._chart.handler)
         return _pruned(flow)
+
+    def _add_handler(self, flow: Flow, first: str) -> None:
+        """Any step may lead to the handler: one node stands for all of them."""
+        target = self._aliases.get(first, first)
+        place = next((at for at, node in enumerate(flow.nodes) if node.id == target), len(flow.nodes))
+        source = Node(self.free("failure"), Shape.EXIT, "a step fails", stands_for="failure")
+        flow.nodes.insert(place, source)
+        flow.links.append(Link(source.id, target, "", Line.ERROR))
 
     def _flow(self, region: RegionData, end: Shape) -> Flow:
         order = {state.id: number for number, state in enumerate(region.states)}
@@ -289,6 +313,7 @@ class Builder:
         for state in region.states:
             if state.id in self._aliases or state.id in self._pauses:
                 continue
+            # A retry is a badge of its step, and not a line.
             outs = [edge for edge in edges.get(state.id, []) if edge.target not in self._pauses]
             flow.nodes.append(self._node(state, outs))
             for edge in outs:
@@ -305,6 +330,7 @@ class Builder:
         return Node(
             state.id,
             shape,
+            # The name would repeat that of the step which it belongs to.
             state.title if state.kind != "when" else "",
             detail_of(state, outs),
             "control" if shape is Shape.CHOICE else state.color,
@@ -329,12 +355,16 @@ class Builder:
         self, flow: Flow, edge: Edge, state: Step, outs: list[Edge], order: dict[str, int], region: RegionData
     ) -> Link:
         target = self._aliases.get(edge.target, edge.target)
+        # Links to an earlier node, or to itself, go back; a node outside comes after all others.
         back = order.get(target, len(order)) <= order[state.id]
         label = link_label(edge, outs, back)
         line = Line.AGAIN if back else Line.ERROR if label == ON_ERROR else Line.FLOW
         if state.effect and state.effect.name == "Return" and edge.event != "recover":
+            # Each return gets an end of its own: lines from everywhere to one end would cross the whole
+            # picture.
             target = self._aside(flow, Node(self.free(f"{state.id}_end"), Shape.END, stands_for=FINISHED))
         elif target not in order and target != region.end:
+            # The target is outside this region: a small node names it instead of a line across frames.
             title = self._titles.get(edge.target, "the end")
             exit_ = Node(self.free(f"{state.id}_exit"), Shape.EXIT, f"to {title}", stands_for=target)
             target = self._aside(flow, exit_)
@@ -382,7 +412,8 @@ def _pruned(flow: Flow) -> Flow:
 def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) -> Flow:
     """What derived fields are computed from. Each has the fields that it reads, and its expression."""
     read = [field for reads, _ in derived.values() for field in reads if field not in derived]
-    flow = Flow(title, [Node("start", Shape.START, stands_for="")])
+    # A box and not a dot: the lines to many fields would not fit on a dot.
+    flow = Flow(title, [Node("start", Shape.BOX, "state", color="control", stands_for="")])
     for field in dict.fromkeys([*read, *derived]):
         reads, value = derived.get(field, ((), None))
         is_derived = field in derived

@@ -22,6 +22,7 @@ def assign_lanes(intervals: Iterable[tuple[Key, Interval]]) -> tuple[dict[Key, i
     """A lane for each interval, so that no two on one lane touch, and the number of lanes. Short ones come first."""
     lanes: list[list[Interval]] = []
     found: dict[Key, int] = {}
+    # Short ones near the nodes, so that long lines pass outside them.
     for key, interval in sorted(intervals, key=lambda item: item[1][1] - item[1][0]):
         lane = next((index for index, taken in enumerate(lanes) if _fits(taken, interval)), len(lanes))
         if lane == len(lanes):
@@ -32,6 +33,7 @@ def assign_lanes(intervals: Iterable[tuple[Key, Interval]]) -> tuple[dict[Key, i
 
 
 def _fits(taken: list[Interval], interval: Interval) -> bool:
+    # The list is sorted, so only the two neighbours can touch.
     at = bisect_left(taken, interval)
     return (at == 0 or taken[at - 1][1] < interval[0]) and (at == len(taken) or taken[at][0] > interval[1])
 
@@ -50,6 +52,7 @@ class Columns:
         self._columns = [0.0] * grid.columns
         for node, figure in enumerate(figures):
             if node not in grid.stuck:
+                # A frame is much wider than a column; only a part of it determines the column's width.
                 wanted = min(figure.width, _FRAME_SHARE) if figure.inside else figure.width
                 self._columns[grid.column[node]] = max(self._columns[grid.column[node]], wanted)
         self.lane: dict[LaneKey, float] = {}
@@ -77,6 +80,7 @@ class Columns:
                 self.x[node] = self.axis[grid.column[node]]
         # A stuck end is drawn beside its step and is not part of the column.
         for node, step in grid.stuck.items():
+            # Only now, when the place of the step is known.
             self.x[node] += figures[step].width / 2 + _STUCK + figures[node].width / 2
         return max([x, *(self.x[node] + figures[node].width / 2 for node in frames)])
 
@@ -105,6 +109,7 @@ class Columns:
         far, right = assign_lanes((key, span) for key, (span, right) in groups.items() if right)
         # Lanes of nodes on the left fill the channel from the left, the others from the right: this avoids crossings.
         outer = channel in (0, self._grid.columns)
+        # The first channel is the left margin, which is narrow if nothing runs in it.
         start = x + (max(_SIDE, labels[0]) if channel or labels[0] else 2.0)
         end = start + _LANE * (left + right)
         for key, lane in near.items():
@@ -129,6 +134,7 @@ class Columns:
             groups = found.setdefault(route.channel, {})
             (low, high), right = groups.get(route.lane, ((start, end), True))
             span = (min(low, start), max(high, end))
+            # On the right only if all links of the group are.
             groups[route.lane] = (span, right and min(columns) >= route.channel)
         return found
 
@@ -203,12 +209,14 @@ class Rows:
         leaving, first = assign_lanes(outs.items())
         arriving, second = assign_lanes(ins.items())
         count = first + second
+        # No line above the first row or below the last one.
         if gap in (0, self._grid.rows) and not count:
             return y
         start = y + (_LABEL_PAD + LABEL_LEADING * labels if labels else _PLAIN)
         for out, track in leaving.items():
             self._out[out] = start + _TRACK * track
         for group, track in arriving.items():
+            # Arriving lines from the bottom up, so that the nearest lane is next to its row.
             self._in[group] = start + _TRACK * (count - 1 - track)
         return max(y + _GAP, start + _TRACK * max(0, count - 1) + _ARROW)
 
@@ -291,10 +299,12 @@ def side_port(box: Box, side: str, dy: float) -> Point:
     """The point where a line meets the left or right outline of a node, `dy` below its middle."""
     half = box.width / 2
     match box.node.shape:
+        # The outline of a diamond recedes with the distance from its middle.
         case Shape.CHOICE:
             half *= 1 - abs(dy) / (box.height / 2)
         case Shape.JUMP | Shape.EXIT | Shape.START | Shape.END | Shape.JOIN:
             radius = box.height / 2
+            # The same for the round end of a box or circle.
             half -= radius - sqrt(max(0.0, radius**2 - dy**2))
     return (box.x + half if side == RIGHT else box.x - half, box.y + dy)
 
@@ -332,6 +342,7 @@ def _corners(points: list[Point]) -> tuple[Point, ...]:
     for point in points:
         if kept and point == kept[-1]:
             continue
+        # Three points in a line: the middle one is no corner.
         if len(kept) > 1 and (
             kept[-2][0] == kept[-1][0] == point[0] or kept[-2][1] == kept[-1][1] == point[1]
         ):

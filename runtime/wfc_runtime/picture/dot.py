@@ -35,6 +35,7 @@ _SHAPES = {
 def render_dot(picture: Picture) -> str:
     lines = [
         f"digraph {_quote(picture.title)} {{",
+        # `compound` lets a link end at a cluster, `newrank` ranks nodes across clusters.
         "  rankdir=TB; compound=true; newrank=true; nodesep=0.35; ranksep=0.35;",
         f'  fontname="Helvetica"; fontcolor="{INK}"; bgcolor="white";',
         f'  node [fontname="Helvetica" fontsize=11 fontcolor="{INK}"];',
@@ -64,9 +65,13 @@ def _flow(flow: Flow, prefix: str, indent: str) -> Iterator[str]:
 
 def _node(node: Node, prefix: str, indent: str) -> str:
     color = color_of(node.color)
+    # Start, end and join have no text and are filled dots.
     blank = not (node.title or node.detail)
     fill, stroke = (INK, INK) if blank else (color.fill, color.stroke)
-    texts = [shorten(node.title, _TITLE), *wrap(printable(node.detail), 2 * [_is_short]), node.badge]
+    texts = [shorten(node.title, _TITLE), *wrap(printable(node.detail), 2 * [_is_short])]
+    if node.condition:
+        texts += wrap(f"if {node.condition}", 2 * [_is_short])
+    texts.append(node.badge)
     label = "\\n".join(_escape(text) for text in texts if text)
     tip = f" tooltip={_quote(*node.tip)}" if node.tip else ""
     look = f'{_SHAPES[node.shape]} fillcolor="{fill}" color="{stroke}"{tip}'
@@ -91,6 +96,8 @@ def _frame(node: Node, prefix: str, indent: str) -> Iterator[str]:
         yield from _flow(branch, prefix, f"{indent}    ")
         yield f"{indent}  }}"
         if branch.nodes:
+            # Invisible links keep the first node of a branch below the entry, and the last one above the
+            # exit.
             first, last = branch.nodes[0], branch.nodes[-1]
             yield f"{indent}  {_enter(node, prefix)} -> {_enter(first, prefix)} [style=invis];"
             yield f"{indent}  {_leave(last, prefix)} -> {_leave(node, prefix)} [style=invis];"
@@ -108,6 +115,7 @@ def _leave(node: Node, prefix: str) -> str:
 def _link(link: Link, nodes: dict[str, Node], prefix: str, indent: str) -> str:
     source, target = nodes[link.source], nodes[link.target]
     looks = [f"label={_quote(link.label)}"] if link.label else []
+    # `ltail` and `lhead` cut the line at the frame.
     if source.shape is Shape.PARALLEL:
         looks.append(f"ltail=cluster_{prefix}_{source.id}")
     if target.shape is Shape.PARALLEL:

@@ -55,6 +55,7 @@ def structure_of(flow: Flow) -> Structure:
     for node in order:
         if parents[node] >= 0:
             children[parents[node]].append(node)
+    # From the leaves up: a node comes after everything that dominates it.
     for node in reversed(order):
         if parents[node] >= 0:
             size[parents[node]] += size[node]
@@ -81,6 +82,7 @@ def _back_links(count: int, ends: list[tuple[int, int]]) -> set[int]:
     seen: set[int] = set()
     inside: set[int] = set()
     for root in range(count):
+        # An explicit stack, since a workflow may have more steps than Python's recursion limit.
         stack = [] if root in seen else [(root, iter(outs[root]))]
         while stack:
             node, links = stack[-1]
@@ -105,6 +107,7 @@ def _order(outs: list[list[Arc]], before: list[list[int]]) -> list[int]:
     ready = [node for node, number in enumerate(waiting) if not number]
     order: list[int] = []
     while ready:
+        # The smallest index first, which is the source order.
         node = heapq.heappop(ready)
         order.append(node)
         for arc in outs[node]:
@@ -187,8 +190,10 @@ def place(flow: Flow, shape: Structure, span: list[int]) -> Grid:
         column[node] = visit.column
         lowest = row[visit.beside] if visit.beside is not None else 0
         for source in shape.before[node]:
+            # One row below each predecessor, except for the one that it is beside.
             lowest = max(lowest, row[source] + (source != visit.beside))
         row[node] = _free_row(visit, lowest, ways, span, filled)
+        # A wide frame also takes the space to its right.
         for covered in range(visit.column, visit.column + span[node] + 1):
             filled[covered] = row[node] + 1
     return Grid(row, column, span, stuck, max(row, default=-1) + 1, max(column, default=-1) + 1)
@@ -202,6 +207,7 @@ def _visits(shape: Structure, ways: list[_Ways], span: list[int]) -> list[_Visit
         visit = stack.pop()
         visits.append(visit)
         way, column = ways[visit.node], visit.column
+        # Pushed first and popped last: nodes beside a node take their rows before those below it.
         stack += [_Visit(child, column) for child in reversed(way.below)]
         stack += [_Visit(child, column + span[visit.node] + 1, visit.node) for child in reversed(way.aside)]
     return visits
@@ -215,6 +221,7 @@ def _free_row(visit: _Visit, lowest: int, ways: list[_Ways], span: list[int], fi
         for covered in range(column, column + span[node] + 1):
             lowest = max(lowest, filled.get(covered, 0))
         column += span[node] + 1
+        # Each node beside another may itself have one beside it.
         node = next(iter(ways[node].aside), None)
     return lowest
 
@@ -232,6 +239,7 @@ def _stuck(flow: Flow, shape: Structure, visits: list[_Visit]) -> dict[int, int]
             or flow.nodes[end].shape is not Shape.END
         ):
             continue
+        # With a label or a second link, the end needs a place of its own.
         if len(shape.before[end]) == 1 and len(shape.outs[step]) == 1 and not arc.link.label:
             found[end] = step
     return found

@@ -23,6 +23,7 @@ def lay_out(flow: Flow) -> Scene:
     shape = structure_of(flow)
     figures = figures_of(flow, lay_out)
     grid = place(flow, shape, _spans(figures))
+    # Routes need the grid, and coordinates need the routes: lanes take space between columns and rows.
     routes = find_routes(shape, grid)
     columns, rows = Columns(grid, figures, routes), Rows(grid, figures, routes)
     scene = Scene(columns.width, rows.height)
@@ -31,6 +32,7 @@ def lay_out(flow: Flow) -> Scene:
         box = Box(node, 0, 0, figure.width, figure.height, figure.texts, figure.rules).moved(x, y)
         boxes.append(box)
         scene.boxes.append(box)
+        # What is inside a frame was laid out by itself; it is moved as a whole.
         if figure.inside:
             scene.add(figure.inside, box.left, box.top)
     scene.wires += [draw_wire(route, grid, boxes, columns, rows) for route in routes]
@@ -77,6 +79,7 @@ class _Cut:
 def fold_into_columns(scene: Scene) -> Scene:
     if scene.height <= _TALL or scene.height <= _SLIM * scene.width:
         return scene
+    # The number of columns that gives the page about this ratio of width to height.
     columns = max(2, round(sqrt(_ASPECT * scene.height / (scene.width + _GUTTER))))
     possible = list(_possible_cuts(scene))
     best, least = None, _WORTH * scene.height
@@ -85,6 +88,7 @@ def fold_into_columns(scene: Scene) -> Scene:
         # A fold with the same cuts was tried with fewer lanes.
         if cuts and max(len(cut.crossings) for cut in cuts) == lanes:
             fold = _Fold(scene, cuts)
+            # A fold with more crossing lines is harder to follow, so it must be worth it.
             price = fold.size[1] * (1 + _PRICE * (lanes - 1))
             if price < least:
                 best, least = fold, price
@@ -135,6 +139,7 @@ class _Upright:
 def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
     """The cuts that make the deepest of this many columns as shallow as possible, found by bisection."""
     low, high = height / columns, height
+    # Enough rounds for a fraction of a pixel.
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
         if len(_cuts_for(middle, cuts, height)) < columns:
@@ -184,6 +189,7 @@ class _Fold:
             column.cover(box.left, box.bottom, box.width)
         for wire in scene.wires:
             for (x, y), (other, end) in pairwise(wire.points):
+                # Lines may go up.
                 first, last = sorted((y, end))
                 # A line may run through a whole column without a corner in it.
                 for column in self.columns[self.number_at(first) : self.number_at(last) + 1]:
@@ -254,6 +260,7 @@ def _folded(wire: Wire, fold: _Fold) -> Wire:
         first, last = fold.number_at(y), fold.number_at(end)
         for number in range(first, last):
             points += fold.path_across(number, x)
+        # Against the direction of the columns, for a line that leads back.
         for number in range(first - 1, last - 1, -1):
             points += reversed(fold.path_across(number, x))
         points.append(fold.moved(x, end))
@@ -311,6 +318,7 @@ def _places(sizes: list[tuple[float, float]]) -> list[tuple[float, float]]:
     places: list[tuple[float, float]] = []
     x, y, widest = _MARGIN, _MARGIN, 0.0
     for number, (width, height) in enumerate(sizes):
+        # The second panel begins a new column: the workflow itself stands alone.
         if number == 1 or (number and y + height > _MARGIN + deepest):
             x, y, widest = x + widest + _PAGE_GUTTER, _MARGIN, 0.0
         places.append((x, y))
@@ -325,6 +333,7 @@ def _put(page: Page, panel: Panel, scene: Scene, at: tuple[float, float, float, 
     inputs = (f"inputs: {', '.join(panel.inputs)}",) if panel.inputs else ()
     tip = (panel.caption, *((shorten(panel.note, 300),) if panel.note else ()), *inputs)
     page.panels.append(Frame(x, y, width, height, texts, tip))
+    # Centred, since the heading may be wider than the chart.
     page.add(scene.of_chart(panel.chart), x + (width - scene.width) / 2, y + _PAD + _head(panel, width))
 
 
@@ -332,7 +341,8 @@ def _heading(panel: Panel, width: float) -> list[Text]:
     room = width - 2 * _PAD
     title = wrap(panel.caption, [fits("heading", room)])
     narrow = fits("detail", min(room, _READABLE))
-    notes = wrap(shorten(panel.note, 400), 3 * [narrow])
+    # A narrow panel has room below rather than beside.
+    notes = wrap(shorten(panel.note, 400), 6 * [narrow])
     if panel.inputs:
         notes += wrap(shorten(f"inputs: {', '.join(panel.inputs)}", 400), 3 * [narrow])
     texts = [Text(text, 0, 12, "heading", "start") for text in title]
@@ -345,6 +355,7 @@ def _head(panel: Panel, width: float) -> float:
 
 def _add_legend(page: Page, picture: Picture) -> None:
     x, y = _MARGIN + 4, page.height + 6
+    # Wide enough for the legend of a very small chart.
     right = max(page.width, 500.0)
     for sample, meaning in _samples(page, picture):
         wide = 24 + width_of(meaning, "label") + 18
@@ -361,5 +372,6 @@ def _samples(page: Page, picture: Picture) -> Iterator[tuple[Box | Wire, str]]:
         yield Box(Node(name, Shape.BOX, color=name), 8, 0, 16, 12), color_of(name).meaning
     used = {wire.line for wire in page.wires}
     for line in (Line.ERROR, Line.AGAIN):
+        # Only what the picture contains is explained.
         if line in used:
             yield Wire("", "", line, ((-2.0, 0.0), (18.0, 0.0))), MEANINGS[line]

@@ -31,8 +31,10 @@ _OUTLINES = {
     Shape.END: ("(((", ")))"),
     Shape.JOIN: ("((", "))"),
 }
+# Everything else is replaced, instead of listing what Mermaid could interpret.
 _UNSAFE = re.compile(r"""[^\w\s.,:/()='!?@→…+-]""")
 _LISTLIKE = re.compile(r"^([-+])|^(\d+)\.")
+# Markdown reads an underscore at the edge of a word as emphasis; inside a name it is harmless.
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
@@ -63,6 +65,7 @@ class _Writer:
         self.frames: list[str] = []
 
     def panel(self, panel: Panel, prefix: str, alone: bool) -> Iterator[str]:
+        # A frame around a single chart would only repeat its title.
         if alone:
             yield from self._flow(panel.flow, prefix, "  ")
             return
@@ -106,6 +109,8 @@ class _Writer:
 def _outline(node: Node) -> str:
     opening, closing = _OUTLINES[node.shape]
     lines = [shorten(node.title, _TITLE), shorten(node.detail, _DETAIL)]
+    if node.condition:
+        lines.append(shorten(f"if {node.condition}", _DETAIL))
     if node.badge:
         lines.append(node.badge)
     text = "<br/>".join(_escape(line) for line in lines if line)

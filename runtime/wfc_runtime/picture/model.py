@@ -45,6 +45,8 @@ class Node:
     loop: bool = False
     """Whether a choice is the head of a loop: its first exit leads to the body."""
     branches: tuple[Flow, ...] = ()
+    condition: str = ""
+    """The condition of a step that may be skipped, if it has no node of its own."""
     stands_for: str | None = None
     """The state that a node of its own represents: the end after a return, a step outside; "" for the start."""
 
@@ -103,14 +105,17 @@ class Picture:
         return list(dict.fromkeys(node.color for node in filled))
 
 
-# Light fills under dark text, and the meaning of each color in the legend.
+# Fills are light under dark text in the light theme, and the reverse in the dark one. The page has the same colors in
+# its style sheet (a test compares them).
 
 INK = "#1f2933"
 MUTED = "#52606d"
 PAPER = "#ffffff"
 RULE = "#cbd2d9"
+DARK = {"ink": "#e6eaf0", "muted": "#a3aebd", "paper": "#181e27", "rule": "#2c3542"}
 
 LINES = {Line.FLOW: "#52606d", Line.ERROR: "#b42318", Line.AGAIN: "#6941c6"}
+DARK_LINES = {Line.FLOW: "#9aa6b4", Line.ERROR: "#ff9a8f", Line.AGAIN: "#b79cff"}
 MEANINGS = {Line.ERROR: "after a failure", Line.AGAIN: "back to an earlier step"}
 
 
@@ -118,18 +123,21 @@ MEANINGS = {Line.ERROR: "after a failure", Line.AGAIN: "back to an earlier step"
 class Color:
     fill: str
     stroke: str
+    dark_fill: str
+    dark_stroke: str
     meaning: str
 
 
 COLORS = {
-    "control": Color("#eef1f5", "#7b8794", "control flow"),
-    "state": Color("#fdf2cc", "#b7860b", "writes state"),
-    "agent": Color("#dcebfd", "#2f6fc4", "agent acts"),
-    "server": Color("#d5f0f2", "#1f7a85", "server acts"),
-    "person": Color("#fde4d6", "#c5602a", "person is asked"),
-    "time": Color("#ece4fb", "#7a57c7", "waits"),
-    "child": Color("#d9f2e2", "#2c8a57", "task or workflow"),
-    "end": Color("#e1e6eb", "#3e4c59", "returns"),
+    "control": Color("#eef1f5", "#7b8794", "#262f3b", "#8b97a6", "control flow"),
+    "state": Color("#fdf2cc", "#b7860b", "#3a3218", "#d9ad3a", "writes state"),
+    "agent": Color("#dcebfd", "#2f6fc4", "#1d324f", "#6ea8f5", "agent acts"),
+    "server": Color("#d5f0f2", "#1f7a85", "#17383c", "#5cc2cd", "server acts"),
+    "person": Color("#fde4d6", "#c5602a", "#45291b", "#f0955f", "person is asked"),
+    "message": Color("#fbe3f0", "#b03a7c", "#42203a", "#ea8fc4", "shows a message"),
+    "time": Color("#ece4fb", "#7a57c7", "#322850", "#b296f5", "waits"),
+    "child": Color("#d9f2e2", "#2c8a57", "#1c3b2a", "#62c48f", "task or workflow"),
+    "end": Color("#e1e6eb", "#3e4c59", "#2d3643", "#aab4c1", "returns"),
 }
 
 

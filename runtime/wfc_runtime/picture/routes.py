@@ -32,6 +32,7 @@ class Occupancy:
             if node not in grid.stuck:
                 self._occupy(node)
         self._upright = [[0] * (2 * grid.rows + 2) for _ in range(grid.columns)]
+        # Counts and not flags: several lines may share a channel.
         self._level = [[0] * (grid.rows + 1) for _ in range(grid.columns + 1)]
         # Prefix sums of the level lines, computed on demand: crossings are counted for every candidate route.
         self._sums: list[list[int]] | None = None
@@ -67,6 +68,7 @@ class Occupancy:
     def is_blocked(self, channel: int, top: int, bottom: int) -> bool:
         """Whether a wide node covers a channel between two positions."""
         rows = self._blocked[channel]
+        # Positions alternate between gaps and rows, hence the halves.
         return bisect_left(rows, top // 2) < bisect_left(rows, (bottom + 1) // 2)
 
     # -- lines -----------------------------------------------------------------
@@ -87,6 +89,7 @@ class Occupancy:
         if self._sums is None:
             self._sums = [list(accumulate(lines, initial=0)) for lines in self._level]
         sums = self._sums[channel]
+        # A line that ends at the same height is not crossed.
         return sums[bottom // 2] - sums[min((top + 1) // 2, bottom // 2)]
 
     def crossed_in_place(self, place: int, columns: range) -> int:
@@ -151,6 +154,7 @@ class _Router:
                 rest.append(arc)
             else:
                 found[arc.number] = self._take(route)
+        # After the simple routes, which may occupy the space above a node.
         self._entered_above = set(self._cells_entered_above(found))
         # Short links first: they have fewer alternatives.
         for arc in sorted(rest, key=lambda arc: (self._rows_between(arc), arc.number)):
@@ -176,6 +180,7 @@ class _Router:
             low, high = self._lanes.get(route.lane, (start, end))
             self._lanes[route.lane] = (min(low, start), max(high, end))
         elif route.leave == BOTTOM:
+            # Straight down, or down and then across.
             last = 2 * grid.row[arc.target] + (route.in_gap is None)
             self._occupancy.draw_upright(grid.column[arc.source], 2 * grid.row[arc.source] + 2, last)
         elif arc.target not in grid.stuck:
@@ -206,6 +211,7 @@ class _Router:
 
     def _round(self, arc: Arc) -> Route:
         """The outermost route, which is never blocked."""
+        # The bottom is taken by another link, so this one leaves beside it.
         leave = FOOT if self._is_used(arc.source, BOTTOM) else BOTTOM
         return Route(arc, leave, TOP, 0, self._grid.row[arc.source] + 1, self._grid.row[arc.target])
 
@@ -217,6 +223,7 @@ class _Router:
             yield from self._drop(arc)
         for channel in range(self._grid.columns + 1):
             for leave in free:
+                # Only a link back may enter from the side: forward links arrive from above, as people read.
                 for enter in (RIGHT, LEFT, TOP) if arc.back else (TOP,):
                     yield from self._through(arc, channel, leave, enter)
 
@@ -249,6 +256,7 @@ class _Router:
         arc, grid = route.arc, self._grid
         top, bottom = self._own_stretch(route)
         crossed = self._occupancy.crossed_in_channel(channel, top, bottom)
+        # A back link that enters at the top goes around the node first.
         bends = 2 * (route.leave == BOTTOM) + (4 if arc.back else 2) * (route.enter == TOP)
         width = 0.0
         gaps = ((arc.source, route.out_gap), (arc.target, route.in_gap))
@@ -265,6 +273,7 @@ class _Router:
     def _own_stretch(self, route: Route) -> tuple[int, int]:
         """The part of its path along a channel that a link does not share with others."""
         start, end = route.stretch(self._grid)
+        # A link that shares its lane with others pays only for the part that is new.
         low, high = self._lanes.get(route.lane, (end + 1, start - 1))
         if low > end or high < start or (start < low and high < end):
             return start, end

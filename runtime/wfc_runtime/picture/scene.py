@@ -173,7 +173,10 @@ def _figure(node: Node, width: float, lay_out: Callable[[Flow], Scene]) -> Figur
 def _wanted(node: Node) -> float:
     kind, _, writes = node.detail.partition(" → ")
     detail = width_of(node.detail, "detail")
-    if detail > _ONE_LINE:
+    if node.condition:
+        condition = min(width_of(f"if {node.condition}", "detail"), _BOX[1])
+        detail = max(detail, condition)
+    elif detail > _ONE_LINE:
         detail = max(width_of(kind, "detail"), width_of(f"→ {writes}", "detail"))
     return max(width_of(printable(node.title), "title"), detail) + 2 * _PAD
 
@@ -181,7 +184,10 @@ def _wanted(node: Node) -> float:
 def _box(node: Node, width: float) -> Figure:
     room = width - 2 * _PAD
     title = wrap(printable(node.title), 2 * [fits("title", room)])
-    lines = [("title", text) for text in title] + [("detail", text) for text in _details(node.detail, room)]
+    details = _details(node.detail, room)
+    if node.condition:
+        details += wrap(f"if {node.condition}", 2 * [fits("detail", room)])
+    lines = [("title", text) for text in title] + [("detail", text) for text in details]
     return Figure(width, 2 * 8.0 + _depth(lines), _stack(lines))
 
 

@@ -10,7 +10,20 @@ from collections.abc import Iterator
 from html import escape
 
 from wfc_runtime.picture.layout import Page, lay_out_page
-from wfc_runtime.picture.model import INK, LINES, MUTED, PAPER, RULE, Line, Picture, Shape, color_of
+from wfc_runtime.picture.model import (
+    COLORS,
+    DARK,
+    DARK_LINES,
+    INK,
+    LINES,
+    MUTED,
+    PAPER,
+    RULE,
+    Line,
+    Picture,
+    Shape,
+    color_of,
+)
 from wfc_runtime.picture.scene import BOLD, MONO, SIZES, Box, Point, Text, Wire, width_of
 from wfc_runtime.picture.text import printable
 
@@ -71,7 +84,8 @@ _FILLS = {
 _RADIUS = 8.0
 
 
-def render_svg(picture: Picture) -> str:
+def render_svg(picture: Picture, *, themes: bool = True) -> str:
+    """`themes`: the file follows the theme of its reader. A page that has a style sheet of its own does without."""
     page = lay_out_page(picture)
     width, height = _number(page.width), _number(page.height)
     size = f'width="{width}" height="{height}"'
@@ -79,11 +93,33 @@ def render_svg(picture: Picture) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="list" '
         f'aria-label="{_text(picture.title)}" font-family="{_FONT}">',
         f"<title>{_text(picture.title)}</title>",
+        *([_DARK_THEME] if themes else []),
         f'<rect {size} rx="10" class="paper" fill="{PAPER}"/>',
         *_page(page),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _dark_theme() -> str:
+    rules = [
+        f".paper,.panel,.frame,.badge,.ring{{fill:{DARK['paper']}}}",
+        f".panel,.rule{{stroke:{DARK['rule']}}}",
+        f".ink,.dot{{fill:{DARK['ink']}}}.ring{{stroke:{DARK['ink']}}}.muted{{fill:{DARK['muted']}}}",
+        *(
+            f".is-{name}{{fill:{color.dark_fill};stroke:{color.dark_stroke}}}"
+            for name, color in COLORS.items()
+        ),
+        *(
+            f".line-{line}{{stroke:{color}}}.head-{line}{{fill:{color}}}"
+            for line, color in DARK_LINES.items()
+        ),
+    ]
+    # The attributes have the colors of the light theme, for viewers that know no style sheets.
+    return f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
+
+
+_DARK_THEME = _dark_theme()
 
 
 def _page(page: Page) -> Iterator[str]:

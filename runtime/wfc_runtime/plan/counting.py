@@ -40,9 +40,12 @@ class RegionGraph:
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
+        # Edges that are counted belong to the turn of a loop, and its count is reset by the state that begins
+        # it.
         self._begins = {
             effect.loop: state for state, effect in structure.steps.items() if isinstance(effect, Begin)
         }
+        self._skips = set(_skips(structure))
         self._of: dict[str, list[GraphEdge]] = {}
         for _, edge in edges_of(structure):
             if edge.domain is not None:
@@ -50,6 +53,10 @@ class RegionGraph:
 
     def within(self, region: Node) -> list[GraphEdge]:
         return self._of.get(region.id, [])
+
+    def at_first(self, region: Node) -> list[GraphEdge]:
+        """The edges that a run can take before it has come back to a state."""
+        return [link for link in self.within(region) if id(link.edge) not in self._skips]
 
     def nodes(self, region: Node) -> list[str]:
         steps = self.structure.steps
@@ -76,6 +83,15 @@ def edges_of(structure: Structure) -> Iterator[tuple[str | None, Edge]]:
         for event, edges in node.on.items():
             if event not in _NOT_FOLLOWED:
                 yield from ((event, edge) for edge in edges)
+
+
+def _skips(structure: Structure) -> Iterator[int]:
+    """The edges past an agent of a phase, by identity: the first round asks all agents."""
+    phases = structure.facts.get("phases") or {}
+    asked = {step for phase in phases.values() for step in phase.get("agents", ())}
+    for node in structure.nodes.values() if asked else ():
+        if any(edge.target.name in asked for edge in node.eventless):
+            yield from (id(edge) for edge in node.eventless if edge.target.name not in asked)
 
 
 def condition_of(edge: Edge) -> Condition | None:
@@ -126,6 +142,7 @@ class Longest:
         found: dict[str, float] = {}
         # `components` lists a component after its successors; reversed, every predecessor has been computed.
         for members in reversed(components(nodes, graph)):
+            # Nodes that no walk reaches are left out.
             entering = {node: arriving[node] for node in members if node in arriving}
             if not entering:
                 continue
@@ -150,6 +167,7 @@ class Longest:
         jumps = [link for link in links if link.most is not None and link.begin not in inside]
         rest = [link for link in links if link.most is None or link.begin in inside]
         if not jumps:
+            # Nothing bounds the cycle, so its weight is either zero or infinite.
             return self._for_ever(members, links, max(entering.values()))
         sources = {link.source: 0.0 for link in jumps}
         first = self.ending_with(members, rest, entering)
@@ -159,10 +177,13 @@ class Longest:
             return first
         # Upper bound: take every jump as often as allowed, each time with the heaviest walk back to some jump.
         total = reached + sum((link.most or 0) * back.get(link.target, 0.0) for link in jumps)
+        # Infinity minus infinity is not a number, so this case ends here.
         if total == inf:
             return dict.fromkeys(members, inf)
         starts: dict[str, float] = {}
         for link in jumps:
+            # Only this jump's own way back is subtracted: the walk that starts at its target is counted
+            # below.
             starts[link.target] = max(starts.get(link.target, 0), total - back.get(link.target, 0.0))
         last = self.ending_with(members, rest, starts)
         return {
@@ -171,6 +192,7 @@ class Longest:
             if node in first or node in last
         }
 
+    # A cycle without actions costs nothing, however often it is taken.
     def _for_ever(self, members: Sequence[str], links: list[GraphEdge], so_far: float) -> dict[str, float]:
         if any(self._weight(node) for node in members):
             self.endless.append(links)
@@ -192,6 +214,7 @@ class Shortest:
 
     def through(self, region: Node) -> float:
         """The fewest actions from the start of a region to its end."""
+        # Every region has exactly one final state.
         end = next(node.id for node in region.children if node.is_final)
         return self._distances(region).get(end, inf)
 
@@ -205,6 +228,7 @@ class Shortest:
         nodes = self._regions.structure.nodes
         leaving = self._leaving(region)
         found: dict[str, float] = {}
+        # The order makes equal costs deterministic.
         todo = [(0.0, nodes[start].order, start) for start in starts]
         while todo and goal not in found:
             cost, _, name = heappop(todo)
@@ -220,7 +244,7 @@ class Shortest:
     def _leaving(self, region: Node) -> dict[str, list[tuple[str, Edge]]]:
         if region.id not in self._out:
             found = self._out[region.id] = {}
-            for link in self._regions.within(region):
+            for link in self._regions.at_first(region):
                 found.setdefault(link.source, []).append((link.target, link.edge))
         return self._out[region.id]
 
@@ -228,11 +252,13 @@ class Shortest:
         if not node.is_parallel:
             return self._weight(node.id) + (self._used_up(node, edge) if counting else 0)
         if edge.source is node:
+            # The frame's own edge is taken when all branches have ended.
             return sum(self.through(branch) for branch in node.children)
         branch = next(one for one in node.children if one in edge.source.ancestors)
         cost = self._out_of(branch, edge)
         # An agent that gets an action of this branch has also been asked for the first action of the others.
         beside = sum(self._asked_first(other) for other in node.children if other is not branch)
+        # A branch that leaves without an action does so before the others have asked for anything.
         return cost + beside if cost else 0
 
     def _used_up(self, node: Node, edge: Edge) -> float:
@@ -242,6 +268,7 @@ class Shortest:
         if jump is None or condition is None or condition.text is not True or edge in node.eventless:
             return 0
         region = node.parent
+        # A jump out of the region does not lead back to the goto.
         if region is None or jump.domain is not region:
             return 0
         trip = self._search(region, [child_in(region, jump.target).id], node.id).get(node.id, inf)
@@ -255,7 +282,7 @@ class Shortest:
         """1 if a branch always starts with an action, else 0."""
         steps = self._regions.structure.steps
         graph: dict[str, list[str]] = {}
-        for link in self._regions.within(region):
+        for link in self._regions.at_first(region):
             graph.setdefault(link.source, []).append(link.target)
         seen = {child.id for child in region.initial}
         todo = list(seen)
@@ -264,6 +291,7 @@ class Shortest:
             node, effect = self._regions.structure.nodes[name], steps.get(name)
             if isinstance(effect, Ask) and effect.wait_seconds is None:
                 continue
+            # A wait or child comes first, so the branch need not ask anybody.
             if node.is_final or node.is_parallel or isinstance(effect, (Ask, Spawn)):
                 return 0
             onward = [target for target in graph.get(name, ()) if target not in seen]
@@ -317,6 +345,7 @@ class Counter:
         self,
         workflow: Workflow,
         lookup: Lookup,
+        # Shared with the counters of called workflows, so that each is counted once.
         found: dict[str, Count] | None = None,
         weigh: Callable[[Ask | None], float] = lambda effect: 1,
     ) -> None:
@@ -337,6 +366,7 @@ class Counter:
 
     def task(self, name: str) -> Count:
         if name not in self._tasks:
+            # Set before it is computed, so that the counting ends for a task that starts itself.
             self._tasks[name] = Count(0, 0)
             self._tasks[name] = self._count(self._workflow.tasks[name], name)
         return self._tasks[name]
@@ -410,6 +440,7 @@ class _Scope:
         # The first child that succeeds is enough.
         needed = 1 if known and spawn.join == "any" else known
         return Count(
+            # The least is zero for an empty list, and also if no child can complete.
             needed * child.least if needed and child.least < inf else 0,
             most * child.most * attempts if most and child.most else 0,
             per_item,

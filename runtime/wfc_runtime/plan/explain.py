@@ -59,6 +59,7 @@ def _hidden_fields(structure: Structure) -> frozenset[str]:
     added: set[str] = set()
     written: set[str] = set()
     for state, effect in structure.steps.items():
+        # A field that a step of the author writes as well is one of the author's.
         (written if structure.nodes[state].owner is None else added).update(_writes(effect))
     return frozenset(added - written)
 
@@ -73,6 +74,7 @@ def _title(node: Node, structure: Structure) -> str:
 
 def _main(nodes: list[Node], structure: Structure) -> Node:
     """The state that does the work of a step. Its `when` comes before it; loop turns and retries come after it."""
+    # States without an effect, such as the ends of a condition, do no work.
     doing = [node for node in nodes if structure.steps.get(node.id) or node.children]
     return doing[0] if doing else nodes[-1]
 
@@ -216,8 +218,10 @@ def _decide(branches: list[Plan], machine: AnyMachine, inputs: Mapping[str, Json
     for branch in branches:
         text = branch.get("if")
         # The clock of a run is not known yet.
+        # Their values depend on the event that evaluates the condition.
         if not isinstance(text, str) or "now(" in text or "uuid(" in text:
             continue
+        # It reads a state field, which has no value yet: the branch stays undecided.
         with suppress(StepError):
             branch["decided"] = run.is_true(text, ())
 
@@ -282,6 +286,7 @@ def _step(step: StepInfo) -> dict[str, Json]:
     effect = step.effect
     found: dict[str, Json] = {"id": step.id, "type": step.type, "line": step.line}
     if step.condition is not None:
+        # The first edge of a `when` leads into the step.
         found["when"] = _text_of(step.condition.eventless[0])
     found |= {"reads": reads} if (reads := _reads(step)) else {}
     if effect is not None:
@@ -296,6 +301,7 @@ def _step(step: StepInfo) -> dict[str, Json]:
         found |= {"agent": effect.agent} if effect.agent else {}
         found |= {"max_items": effect.max_items} if effect.max_items is not None else {}
         found |= {"sequential": True} if effect.sequential else {}
+        # It may be an expression, which is shown as it is.
         found |= {"timeout_seconds": effect.timeout} if effect.timeout is not None else {}
     return found
 
@@ -344,6 +350,7 @@ def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
     found["then"] = _goal(edges[0].target)
     others = [_goal(edge.target) for edge in edges[1:]]
     if kind == "goto":
+        # For a goto, the second way is taken when its jumps are used up.
         others = [_goal(edge.target) for edge in step.node.on.get("recover", ())]
     if others:
         found["else"] = others[0]

@@ -115,7 +115,7 @@ _ALONE = {
     "error": "failed",
     "blocked": "failed",
 }
-"""Words that mean a status only if nothing qualifies them: `completed with errors` is no success."""
+"""Words that mean a status only if nothing qualifies them: `completed with errors` is not a success."""
 _FIRST = re.compile(r"\W*([A-Za-z]+)[_ -]?(success\b)?\W{0,3}(\w*)", re.ASCII | re.IGNORECASE)
 
 

@@ -22,6 +22,8 @@ from wfc_runtime.reports.text import (
 _YES = frozenset({"yes", "true", "y", "1", "on", "required"})
 _DEEPEST = 8
 _MOST = 10**15
+_QUOTES = "*`\"'"
+_BLOCK_SCALAR = re.compile(r":[ ]*[|>][+-]?[ ]*(?=\n)")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -230,11 +232,17 @@ def _pairs(one: Json, criteria: Sequence[str]) -> Iterator[tuple[str, Json]]:
         else:
             yield from ((str(key), value) for key, value in one.items())
     elif isinstance(one, str):
-        text = _one_line(one)
-        # A criterion may contain a colon itself.
-        named = [name for name in criteria if text.casefold().startswith(f"{name}:".casefold())]
-        key = max(named, key=len) if named else text.partition(":")[0]
-        yield key, text[len(key) + 1 :].strip()
+        text = _one_line(_BLOCK_SCALAR.sub(":", one, count=1))
+        # A criterion may contain a colon itself, and be quoted because of it.
+        bare = text.lstrip(_QUOTES)
+        named = [name for name in criteria if bare.casefold().startswith(name.casefold())]
+        for name in sorted(named, key=len, reverse=True):
+            behind = bare[len(name) :].lstrip(f"{_QUOTES} ")
+            if behind.startswith(":"):
+                yield name, behind[1:].removeprefix("**").strip()
+                return
+        key, _, said = text.partition(":")
+        yield key, said.strip()
 
 
 def _criterion(key: str, criteria: Sequence[str]) -> str:
@@ -243,7 +251,7 @@ def _criterion(key: str, criteria: Sequence[str]) -> str:
     digits = said.removeprefix("criterion").strip()
     by_number = int(digits) - 1 if digits.isdecimal() and len(digits) < 4 else -1
     named = [one for number, one in enumerate(criteria) if _folded(one) == said or number == by_number]
-    return named[0] if named else _text(key).strip("*`\"' ")
+    return named[0] if named else _text(key).strip(f"{_QUOTES} ")
 
 
 def _folded(text: str) -> str:

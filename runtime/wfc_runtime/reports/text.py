@@ -22,6 +22,8 @@ _FIELD = re.compile(
 _BULLET = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)]) +|-$")
 _BLOCK_SCALARS = ("|", ">", "|-", ">-", "|+", ">+")
 _NOTHING = frozenset({"", "-", "none", "n/a", "null", "~", "[]", "{}", "nothing"})
+_MOST_OBJECTS = 10
+"""Lines that are tried as the beginning of an object, each of which may take the whole text."""
 _DEEPEST = 8
 """Nested lists and objects in brackets."""
 
@@ -34,8 +36,9 @@ def says_nothing(text: str) -> bool:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines, with plain ends, without control characters, and indented with spaces."""
+    """The lines, with plain ends and spaces, without control characters, and indented with spaces."""
     found = []
+    text = text.replace("\u00a0", " ").replace("\u202f", " ")
     for line in text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff").split("\n"):
         kept = line if line.isprintable() else "".join(char for char in line if char >= " " or char == "\t")
         inner = kept.lstrip(" \t")
@@ -77,11 +80,26 @@ def fields_of_report(text: str) -> Iterator[Pairs]:
         else:
             fenced[-1].append(line)
     yield from _blocks(lines, [not one for one in inside])
+    yield from _objects(lines, inside)
     for content in fenced:
         whole = value_of("\n".join(content))
         if isinstance(whole, dict):
             yield list(whole.items())
         yield from _blocks(content, [True] * len(content))
+
+
+def _objects(lines: list[str], inside: list[bool]) -> Iterator[Pairs]:
+    """The JSON objects that begin a line outside of fences. Clients put text before and after an answer."""
+    begun = [
+        number for number, line in enumerate(lines) if line.lstrip(" ")[:1] == "{" and not inside[number]
+    ]
+    for number in begun[:_MOST_OBJECTS]:
+        try:
+            found, _ = json.JSONDecoder().raw_decode("\n".join(lines[number:]).lstrip(" "))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield list(found.items())
 
 
 def _blocks(lines: list[str], may_begin: list[bool]) -> Iterator[Pairs]:
@@ -110,19 +128,32 @@ def _ends(line: str, indent: int) -> bool:
 def _sections(lines: list[str]) -> Pairs:
     """The fields of a block, each with its text."""
     parts: list[tuple[str, list[str]]] = []
+    is_fenced = False
     for line in lines:
+        is_fence = _FENCE.match(line) is not None
+        is_fenced ^= is_fence
         begun = _field(line, FIELDS)
-        if begun is not None:
+        # A status in a fence of the report is one that the agent quotes, such as a log.
+        is_quoted = is_fenced and begun is not None and begun[0] == "status" and parts
+        if begun is not None and not is_quoted:
             parts.append((begun[0], [begun[1]]))
-        elif parts and _FENCE.match(line) is None:
+        elif parts and not is_fence:
             parts[-1][1].append(line)
-    found: Pairs = [(name, _value(body)) for name, body in parts]
+    found = _behind_form([(name, _value(body)) for name, body in parts])
     said = {status for name, text in found if name == "status" and (status := status_of(str(text)))}
     if said:
         # Two that contradict each other say nothing.
         found = [(name, text) for name, text in found if name != "status"]
         found.append(("status", " and ".join(sorted(said))))
     return found
+
+
+def _behind_form(found: Pairs) -> Pairs:
+    """The fields without a copy of the form in front of them, whose status lists the words to choose from."""
+    statuses = [number for number, (name, _) in enumerate(found) if name == "status"]
+    said = [number for number in statuses if status_of(str(found[number][1]))]
+    form = max((number for number in statuses if number not in said), default=-1)
+    return next((found[number:] for number in said if number > form), found) if form >= 0 else found
 
 
 def _field(line: str, known: Mapping[str, Kind]) -> tuple[str, str] | None:

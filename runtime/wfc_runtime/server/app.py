@@ -29,6 +29,7 @@ def load_secret(state: Path, kind: str) -> str:
 
     path = state.with_name(f"{state.name}.{kind}")
     try:
+        # Also checks and creates the folder with the right mode: the secret must not be the first file in it.
         prepare_file(state)
         if not path.exists():
             _create(path)
@@ -37,6 +38,7 @@ def load_secret(state: Path, kind: str) -> str:
         raise StoreError(
             "secret_unusable", f"{path} can't be used: {error}", "Delete it; a new one will be created."
         ) from None
+    # An empty or truncated file would be a guessable secret.
     if len(found) < _SHORTEST:
         raise StoreError(
             "secret_unusable", f"{path} does not contain a secret", "Delete it; a new one will be created."
@@ -46,11 +48,14 @@ def load_secret(state: Path, kind: str) -> str:
 
 def _create(path: Path) -> None:
     """Create the file atomically. If two processes do this at the same time, one wins and both use its secret."""
+    # Written under another name first: a file that exists under the final name always has its whole content.
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(f"{secrets.token_urlsafe(32)}\n")
+        # `link` fails if the name exists, whereas `rename` would replace the secret that another process
+        # already uses.
         os.link(fresh, path)
     except FileExistsError:
         pass
@@ -85,6 +90,7 @@ def build_server(context: ServerContext, options: Options, changes: Changes) -> 
         on_read_resource=resources.read_resource,
         on_subscriptions_listen=changes.listen,
     )
+    # The key is only read if it is needed: without forms, nothing has to be signed.
     if options.elicit:
         _seal_questions(server, options)
     return server

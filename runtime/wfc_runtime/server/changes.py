@@ -42,6 +42,7 @@ class Changes:
         self._typed_tools = options.typed_tools
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus)
+        # What is there at the start is no change.
         self._seen = _stamp(self._generated)
         self._session: ServerSession | None = None
 
@@ -62,7 +63,8 @@ class Changes:
         """After a call of a tool with these hints."""
         self.meet(ctx)
         events: list[ServerEvent] = []
-        if hints.keyed or (reply.get("status") in ENDED and not hints.reads):
+        # A keyed call that moves a run has started it, and a call that is not read-only may have ended one.
+        if (hints.keyed and hints.moves) or (reply.get("status") in ENDED and not hints.reads):
             events.append(ResourcesListChanged())
         for event in (*events, *self._compiled()):
             await self._send(event)
@@ -74,6 +76,7 @@ class Changes:
         now = _stamp(self._generated)
         if now == self._seen:
             return []
+        # Remembered before clients are told, so that a change in between leads to another notification.
         self._seen = now
         return [PromptsListChanged(), *([ToolsListChanged()] if self._typed_tools else [])]
 
@@ -91,6 +94,7 @@ class Changes:
 
 
 def _stamp(folder: Path) -> int:
+    # A folder that does not exist yet has the stamp 0, and creating it is a change.
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:

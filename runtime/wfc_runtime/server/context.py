@@ -116,6 +116,7 @@ class ServerContext:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.sessions = Sessions()
+        # Re-entrant, because opening the service uses the registry under the same lock.
         self._lock = RLock()
         self._registry: Registry | None = None
         self._service: WholeRuns | None = None
@@ -139,6 +140,7 @@ class ServerContext:
     def service(self) -> WholeRuns:
         """The open service. Raises `StoreError` if the store can't be opened; the next call tries again."""
         with self._lock:
+            # Opened under the lock: two calls at the same time must not open two services.
             if self._service is None and self.options.engine != "sqlite":
                 self._service = self._open_elsewhere()
             if self._service is None:
@@ -150,6 +152,8 @@ class ServerContext:
                 store = Store(self.options.state)
                 if self.options.allowed is None:
                     self._service = service = SqliteService(store, self.registry, limits)
+                    # Without a grant there are no worker threads, so actions that only compute are executed
+                    # in the call itself.
                     service.computes = True
                 else:
                     self._service = self._serving(store, limits, self.options.allowed)
@@ -171,6 +175,7 @@ class ServerContext:
                 allowed.root,
                 allowed.more_roots,
                 sources=allowed.sources,
+                # File actions must not be able to change what the server executes or trusts.
                 modules=(self.options.generated,),
                 stores=(self.options.state,),
             ),
@@ -200,6 +205,7 @@ class ServerContext:
         )
         service = engine.open(self.registry)
         try:
+            # Started once, also if opening is tried again after an error.
             if options.with_worker and self._worker is None:
                 self._worker = engine.start_worker()
         except BaseException:
@@ -229,6 +235,7 @@ class ServerContext:
             print(f"wfc serve: {error}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
+        # Before the service: a tick must not begin while the store is being closed.
         if self._ticker is not None:
             self._ticker.close()
             self._ticker = None

@@ -47,6 +47,7 @@ _CHOICES: dict[str, dict[str, Json]] = {
 """Yes and no as a choice: with a box to tick, leaving the form as it is would be a no that nobody said."""
 SHOWN: Json = {"shown": True}
 """What the agent submits when it has shown a long message."""
+# Characters that are certainly visible in a form.
 _LONGEST_MESSAGE = 100
 _BEGINNING = 60
 _SIMPLE = ("string", "number", "integer", "boolean")
@@ -71,6 +72,7 @@ class Question:
 
     @property
     def is_long(self) -> bool:
+        # Any line break makes a message long: clients show the first line only.
         return len(self.message) > _LONGEST_MESSAGE or "\n" in self.message.strip()
 
     @property
@@ -79,6 +81,7 @@ class Question:
         if self.is_long and self.was_shown:
             begins = " ".join(message[:_BEGINNING].split())
             message = f"{begins}... (whole message above)"
+        # The problem comes first, since the rest may be cut.
         return f"This answer can't be used: {self.problem}\n\n{message}" if self.problem else message
 
     @property
@@ -100,6 +103,7 @@ class Question:
             *([self.asked] if self.asked else []),
         ]
         shown = json.dumps(parts, sort_keys=True)
+        # Surrogates may come from names of files, and must not make the digest fail.
         return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -115,6 +119,8 @@ def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
                 action["step_id"],
                 parameters["message"],
                 schema,
+                # The texts of a question are part of the digest, so an answer to other options is not
+                # accepted.
                 asked=_asked(parameters),
             )
     return None
@@ -194,6 +200,7 @@ class Elicitation:
         if question is not None and state.get("was_shown"):
             question = replace(question, was_shown=True)
         # The step was answered in another way, or asks something else now: the answer must not be used for it.
+        # Compared by content and not by id: the same step may ask again with another message.
         if question is None or question.digest != state["shown"]:
             return await self.go_on(await self._look(self.top))
         answer = (params.input_responses or {}).get(_KEY)
@@ -204,12 +211,14 @@ class Elicitation:
         self.top = self.top or reply["workflow_id"]
         question = await self._question(reply) if self.asked < _MOST else None
         if question is None:
+            # Also if forms are used up: the agent then asks what is left in the conversation.
             return self._with_answered(reply)
         return await self._let_show(question) if question.is_long else await self._ask(question)
 
     async def ask_after_showing(self, given: Mapping[str, Json]) -> Outcome | None:
         """Ask with a short form if a submit says that a long message has been shown; None for any other call."""
         result = given.get("result")
+        # Models often send the object as text.
         shown = read_text(result) if isinstance(result, str) else result
         run, step_id = given.get("workflow_id"), given.get("step_id")
         if shown != SHOWN or not isinstance(run, str) or not isinstance(step_id, str):
@@ -219,7 +228,7 @@ class Elicitation:
         return await self._ask(replace(question, was_shown=True)) if question is not None else None
 
     async def _let_show(self, question: Question) -> Outcome:
-        """Leave a long message to the agent, which shows it in the conversation."""
+        """Leave a long message to the agent, who shows it in the conversation."""
         call = f'submit_result(workflow_id="{question.run}", step_id="{question.step_id}", result={json.dumps(SHOWN)})'
         where = "" if question.run == self.top else f" of run {question.run}"
         said = f"Show the whole message{where} to the person in the conversation, then call {call}: a form asks them."
@@ -243,6 +252,8 @@ class Elicitation:
         """The question of a run, or of a workflow that it called."""
         found = question_in(reply)
         calls = [one["parameters"] for one in actions_of(reply) if one["type"] == "call"]
+        # Only workflows that were called. The children of a foreach are executed by agents, which ask by
+        # themselves.
         for child in [child for one in calls for child in one["children"]] if found is None else ():
             found = found or await self._question(await self._look(child["workflow_id"]))
         return found
@@ -263,6 +274,7 @@ class Elicitation:
                 metadata=ServerMessageMetadata(related_request_id=self.ctx.request_id),
             )
         except (MCPError, ValidationError):
+            # The client could not show the form, or answered with something else: the step stays pending.
             return await self._settle(question, None)
         return await self._settle(question, answer)
 
@@ -274,6 +286,7 @@ class Elicitation:
     async def _settle(self, question: Question, answer: ElicitResult | None) -> Outcome:
         """Submit a valid answer, ask again after an invalid one, or else leave the step to the agent."""
         if answer is None or answer.action != "accept" or answer.content is None:
+            # Leaving a form is never taken for an answer, and never for a no.
             return await self._leave(question, answer)
         given = {
             name: answer.content[name] if name in question.asked else _meant(name, answer.content[name])
@@ -283,9 +296,11 @@ class Elicitation:
         problems = await in_thread(lambda: _problems(given, question))
         if not problems:
             reply = await in_thread(lambda: self._submit(question, given))
+            # After an answer to a child, the reply is about the run that the call was about.
             return await self.go_on(reply if question.run == self.top else await self._look(self.top))
         if self.asked < _MOST:
             return await self._ask(replace(question, problem="; ".join(problems)))
+        # Asked often enough: the agent continues in the conversation.
         return await self._leave(question, None)
 
     async def _leave(self, question: Question, answer: ElicitResult | None) -> Outcome:

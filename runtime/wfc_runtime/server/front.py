@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 WORKER = "serve-worker"
 """Replaces `serve` in the worker's command line, so that the two processes can be told apart."""
 
+# Back-pressure: a client that does not read must not make the front buffer without bound.
 _FULL = 8 * 1024 * 1024
 """While this many bytes wait to be written on one side, the other side is not read."""
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -71,6 +72,7 @@ def hold(arguments: list[str]) -> NoReturn:
     if status >= 0:
         os._exit(status)
     signal.signal(-status, signal.SIG_DFL)
+    # With the signal's default action restored, so that the caller sees that the signal ended the process.
     os.kill(os.getpid(), -status)
     os._exit(128 - status)
 
@@ -84,6 +86,7 @@ class Lines:
         self._is_skipping = False
         self.skipped = 0
 
+    # A line may arrive in many pieces, and a piece may have many lines.
     def feed(self, data: bytes) -> list[bytes]:
         *ends, rest = data.split(b"\n")
         lines: list[bytes] = []
@@ -107,6 +110,8 @@ class Worker:
     def __init__(self, command: list[str], reset: list[signal.Signals]) -> None:
         theirs_in, self.stdin = os.pipe()
         self.stdout, theirs_out = os.pipe()
+        # The descriptors of the worker are closed in this process in any case: an open copy would hide the
+        # end of a pipe.
         try:
             actions = [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)]
             self.pid = os.posix_spawn(command[0], command, os.environ, file_actions=actions, setsigdef=reset)
@@ -117,6 +122,7 @@ class Worker:
         finally:
             os.close(theirs_in)
             os.close(theirs_out)
+        # A worker that does not read must not block the front, which also has to serve the client.
         os.set_blocking(self.stdin, False)
         os.set_blocking(self.stdout, False)
         self.lines = Lines(sys.maxsize)
@@ -170,6 +176,7 @@ class Front:
     # -- the loop --------------------------------------------------------------
 
     def _turn(self) -> None:
+        # Registered again in each turn: which descriptors matter depends on what waits to be written.
         relay, worker, poll = self._relay, self._worker, select.poll()
         poll.register(self._wake, select.POLLIN)
         if not self._is_ending and relay.to_worker.size < _FULL:
@@ -184,6 +191,7 @@ class Front:
         is_changed = self._cache is not None and self._cache.is_changed
         patience: float | None = _QUIET if is_changed else None
         if due is not None:
+            # A timer takes precedence over writing the cache, which can wait.
             patience = max(0.0, (due[0] - time.monotonic()) * 1000)
         ready = dict(poll.poll(patience))
         if is_changed and not ready and self._cache is not None:
@@ -199,9 +207,11 @@ class Front:
             self._write_worker(worker)
         if relay.to_client.size:
             self._write_client()
+        # `is`: the timer may have been replaced while this turn was processed.
         if due is not None and self._due is due and time.monotonic() >= due[0]:
             self._due = None
             due[1]()
+        # Everything has been delivered, so the end of the input tells the worker to finish.
         if self._is_ending and self._worker and not relay.to_worker.size:
             self._worker.close_stdin()
 
@@ -216,6 +226,7 @@ class Front:
         except BlockingIOError:
             return
         except OSError:
+            # A reset connection is an end like any other.
             data = b""
         if not data:
             self._end()
@@ -251,6 +262,7 @@ class Front:
     def _write_worker(self, worker: Worker) -> None:
         waiting = self._relay.to_worker
         while worker.stdin >= 0 and waiting.size:
+            # `memoryview` avoids copying the rest of a large line.
             first = memoryview(waiting.lines[0])[waiting.offset :]
             try:
                 waiting.written(os.writev(worker.stdin, [first, *islice(waiting.lines, 1, 64)]))
@@ -299,6 +311,7 @@ class Front:
         worker = self._worker
         if worker is None:
             return
+        # WNOHANG: another child's signal, or several signals in one, must not block the loop.
         pid, status = os.waitpid(worker.pid, os.WNOHANG)
         if not pid:
             return
@@ -320,6 +333,7 @@ class Front:
             # A wrong option, or a project that can't be served. The worker has printed the reason.
             self._status = status
             return
+        # A worker that has answered something is not part of a series of failed starts.
         self._silent_deaths = 0 if relay.has_answered else self._silent_deaths + 1
         relay.has_answered = False
         repeated = relay.worker_died()
@@ -342,6 +356,7 @@ class Front:
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
+        # A signal writes a byte into the pipe, which wakes `poll`; the handlers themselves do nothing.
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, *_ENDING):
             # Signals that the parent process ignores stay ignored, here and in the worker.
@@ -364,12 +379,14 @@ class Front:
     def _end(self, number: int = 0) -> None:
         """Start to shut down: the client has gone, or a signal arrived."""
         if number:
+            # A second signal means that the user is impatient.
             self._kill(signal.SIGKILL if self._signal else number)
             self._signal = self._signal or number
             self._after(0.5, lambda: self._kill(signal.SIGKILL))
         elif not self._is_ending:
             self._after(2 if self._relay.ever_answered else _STARTING, self._end_by_force)
         self._is_ending = True
+        # Nothing is running that has to end first.
         if self._worker is None:
             self._leave(None)
 
@@ -383,6 +400,7 @@ class Front:
 
     def _leave(self, status: int | None) -> None:
         if self._signal:
+            # Ctrl-C has its own exit status in wfc; any other signal is passed on by dying from it.
             self._status = INTERRUPTED if self._signal == signal.SIGINT else -self._signal
         else:
             self._status = max(0, status or 0)
@@ -409,6 +427,7 @@ def _cause(status: int) -> str:
 
 def _say(text: str) -> None:
     """Write a line to standard error, unless nobody reads it: the front must never block on it."""
+    # `poll` first: a full pipe on standard error would block forever.
     room = select.poll()
     room.register(2, select.POLLOUT)
     try:

@@ -34,6 +34,7 @@ _CACHED = (
     "resources/list",
     "resources/templates/list",
 )
+# Environment variables that change which workflows a server offers.
 _VARIABLES = ("WORKFLOWS_TEMPLATE_PATHS", "WFC_STATE", "WFC_TEMPORAL_ADDRESS")
 _PROTOCOL = "io.modelcontextprotocol/"
 _SOURCES = (".py", ".yaml", ".yml", ".toml")
@@ -62,11 +63,14 @@ class HandshakeCache:
             return ""
         meta = params.get("_meta")
         agreed: Any = meta if isinstance(meta, dict) else {}
+        # In the older protocol, client and server agree on a version once; in the newer one each request
+        # names it.
         if initialize is not None:
             said = initialize.get("params")
             agreed = said if isinstance(said, dict) else {}
         prefix = "" if initialize is not None else _PROTOCOL
         names = ("protocolVersion", "capabilities" if initialize is not None else "clientCapabilities")
+        # The name of the client does not change an answer, and differs between versions of the same client.
         asked = {name: value for name, value in params.items() if name not in ("_meta", "clientInfo")}
         return json.dumps([method, asked, [agreed.get(prefix + name) for name in names]], sort_keys=True)
 
@@ -81,19 +85,23 @@ class HandshakeCache:
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             return
         folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
+        # The folder was chosen before the sources were known.
         if any(_is_inside(self._folder, folder) for folder in folders):
             # A cache inside the sources could come with the project.
             self._folder = ""
         stamps = _stamps(paths)
+        # Also drops answers that the previous worker gave, since they were about other files.
         if stamps != self._stamps:
             self._answers = {}
         self._paths, self._stamps = paths, stamps
 
     def keep(self, key: str, result: Any) -> None:
+        # Without stamps it is unknown how long an answer is valid.
         if self._stamps is None or self._answers is None or self._answers.get(key) == result:
             return
         self._answers.pop(key, None)
         self._answers[key] = result
+        # The oldest go first, since a kept answer is moved to the end.
         for old in list(self._answers)[:-_MOST_ANSWERS]:
             del self._answers[old]
         self.is_changed = True
@@ -110,6 +118,7 @@ class HandshakeCache:
             "answers": self._answers,
         }
         data = json.dumps(kept).encode()
+        # Per process, so that two fronts do not write to the same file.
         temporary = f"{self._path}.{os.getpid()}"
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -126,6 +135,7 @@ class HandshakeCache:
     @property
     def _path(self) -> str:
         text = json.dumps(self._place).encode()
+        # Two checksums instead of a cryptographic hash, whose module takes longer to import.
         return os.path.join(self._folder, f"{zlib.crc32(text):08x}{zlib.adler32(text):08x}.json")
 
     def _identity(self) -> Stamp:
@@ -175,6 +185,7 @@ def _read_private(folder: str, path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)
+        # Checked on the open file, not on the path, which could be exchanged in between.
         own = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
         if not own or about.st_mode & _OTHERS_WRITE or about.st_size > _MOST_BYTES:
             raise PermissionError
@@ -198,6 +209,7 @@ def _stamps(paths: list[str]) -> Stamp | None:
     for path in paths:
         if os.path.isdir(path):
             for folder, folders, names in os.walk(path):
+                # In a fixed order: the stamps are compared as lists.
                 folders.sort()
                 found += [
                     _stamp(os.path.join(folder, name)) for name in sorted(names) if name.endswith(_SOURCES)
@@ -213,5 +225,6 @@ def _stamp(path: str) -> Stamp:
     try:
         about = os.stat(path)
     except OSError:
+        # A missing file is a state like any other: it is noticed when it appears.
         return [path]
     return [path, about.st_mtime_ns, about.st_size, about.st_ino]

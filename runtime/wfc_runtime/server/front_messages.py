@@ -35,6 +35,7 @@ _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _LISTEN = "subscriptions/listen"
 _LISTED = {"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources"}
 """Lists with change notifications."""
+# A request that kills two workers is likely to kill the third one, too.
 _MOST_TRIES = 2
 _MOST_TRIES_OF = {
     "initialize": 6,
@@ -91,6 +92,7 @@ class Request:
         self.wants: Message = _dict(params.get("notifications")) if method == _LISTEN else {}
         self.is_keyed = False
         self.tries = 0
+        # Below any number that a worker may report first.
         self.progress = float("-inf")
         self.acknowledged = False
         self.cache_key = ""
@@ -126,6 +128,7 @@ class Relay:
         self._forms: dict[Id, Form] = {}
         self._private: dict[Id, str] = {}
         """The methods of requests that the front itself has sent."""
+        # Random, so that ids of the front can't collide with those that the client chooses.
         self._prefix = f"wfc-{os.urandom(6).hex()}-"
         self._count = 0
         self._is_recalled = False
@@ -154,6 +157,7 @@ class Relay:
         self._send({"id": None, "error": _error(-32700, f"The message is longer than {most:,} bytes.")})
 
     def _ask(self, number: Id, method: str, message: Message, line: bytes) -> None:
+        # Kept until it is answered: if the worker dies, the next one gets the same line.
         request = Request(line, method, _dict(message.get("params")))
         if method == "initialize":
             self._initialize = message
@@ -171,12 +175,16 @@ class Relay:
 
     def _key(self, request: Request, message: Message) -> None:
         """Give a call a key, so that it can be repeated without being executed twice."""
+        # Whether a call may be repeated depends on the tool, so the list is needed before an answer can be
+        # lost.
         if self._tools is None and not any(one.method == "tools/list" for one in self.asked.values()):
             self._list_tools(request.meta)
         tool = None if self._tools is None else self._tools.get(request.tool)
+        # As long as the tools are unknown, every call gets a key; a tool that does not take one ignores it.
         if (self._tools is None or (tool is not None and tool["keyed"])) and isinstance(
             message.get("params"), dict
         ):
+            # A key that the client has set itself takes precedence.
             meta = message["params"]["_meta"] = {KEY: os.urandom(16).hex(), **request.meta}
             request.is_keyed = isinstance(meta[KEY], str)
             request.line = _dump(message)
@@ -205,8 +213,10 @@ class Relay:
                     # The client already has its answer; the worker's is needed for the comparison.
                     return
                 del self.asked[number]
+                # The last call may have ended, and a form of it would be answered for nobody.
                 self._close_forms()
                 if not self.has_worker:
+                    # Not sent yet, so no worker needs to be told.
                     self.to_worker.remove(request.line)
                     return
         elif method == "notifications/initialized":
@@ -216,6 +226,7 @@ class Relay:
 
     def _take_form(self, number: object, message: Message) -> None:
         """Pass the user's answer to the worker that asked, or keep it for the next one that asks the same."""
+        # An answer to an unknown id, or a second answer, is dropped.
         form = self._forms.get(number) if _is_id(number) else None
         if form is not None and form.answer is None:
             form.answer = {key: message[key] for key in ("result", "error") if key in message}
@@ -228,6 +239,7 @@ class Relay:
     # -- from the worker -------------------------------------------------------
 
     def from_worker(self, line: bytes) -> None:
+        # The fast path: results can be large, and only their id is needed here.
         found = _ANSWER.match(line)
         if found is not None:
             self._answer(json.loads(found[1]), line)
@@ -250,21 +262,25 @@ class Relay:
             return
         private = self._private.pop(number, None)
         if private is not None:
+            # The answer is for the front, and the client never asked for it.
             self._learn(private, _result(line))
             return
         request = self.asked.pop(number, None)
         self.has_answered = self.ever_answered = True
+        # Cancelled or failed meanwhile; the client decides what to do with a late answer.
         if request is None:
             self.to_client.add(line)
             return
         if request.method in ("initialize", "tools/list") or request.cache_key:
             result = _result(line)
             if request.method == "initialize" and result is None:
+                # A refused handshake must not be repeated to the next worker.
                 self._initialize = None
             self._learn(request.method, result)
             if request.cache_key and self._cache and result is not None:
                 self._cache.keep(request.cache_key, result)
             if request.given is not None:
+                # The client has acted on the old list, so it is told to ask for the new one.
                 if result is not None and result != request.given and request.method in _LISTED:
                     self._changed.add(_LISTED[request.method])
                     self._notify_changes()
@@ -278,7 +294,7 @@ class Relay:
             self._tools = {str(one.get("name")): _repeatable(one) for one in tools if isinstance(one, dict)}
 
     def _passes(self, method: str, message: Message) -> bool:
-        """Whether a notification is passed on unchanged."""
+        """Whether to pass a notification on unchanged."""
         params = _dict(message.get("params"))
         if method == SOURCES:
             if self._cache:
@@ -306,6 +322,7 @@ class Relay:
     def _acknowledge(self, number: object, message: Message) -> bool:
         request = self.asked.get(number) if _is_id(number) else None
         if request is None or request.acknowledged:
+            # A second acknowledgement of the same subscription is swallowed.
             return request is None
         request.acknowledged = True
         self.to_client.add(_dump(message))
@@ -320,6 +337,7 @@ class Relay:
         content = json.dumps([method, params], sort_keys=True)
         # After a restart the new worker asks the same question: the form is already open, or even answered.
         for form in self._forms.values():
+            # Only forms whose worker has died: two open forms with equal content are two questions.
             if form.worker_id is None and form.content == content:
                 form.worker_id = number
                 self._hand_over(form)
@@ -330,6 +348,7 @@ class Relay:
         for request in self.asked.values():
             # A call that gets as far as another question is not what its workers die of.
             request.tries = 0
+        # Answered forms are kept for a while, in case the worker dies before it has used the answer.
         for old in [one for one, form in self._forms.items() if form.answer is not None][:-_MOST_FORMS]:
             del self._forms[old]
 
@@ -348,6 +367,7 @@ class Relay:
 
     def _close_forms(self) -> None:
         """Close open forms if no call is left that could use an answer."""
+        # As long as a call is in progress, its next worker may ask the same question again.
         if not self._forms or any(one.method == "tools/call" for one in self.asked.values()):
             return
         for shown, form in list(self._forms.items()):
@@ -373,6 +393,7 @@ class Relay:
                 # The answer may have been used already; a question that merely looks the same must not get it.
                 del self._forms[shown]
         for number, request in list(self.asked.items()):
+            # A subscription stays open for the whole session, so it is not to blame for a crash.
             request.tries += request.method != _LISTEN
             if not self._may_repeat(request):
                 self._fail(number, "the server crashed while processing this request")
@@ -389,6 +410,7 @@ class Relay:
 
     def _greet(self) -> None:
         """A worker of the older protocol knows nothing before its handshake."""
+        # The newer protocol has no handshake; otherwise the client's own request is repeated below.
         if self._initialize is None or any(one.method == "initialize" for one in self.asked.values()):
             return
         self._ask_privately("initialize", _dict(self._initialize.get("params")))
@@ -408,10 +430,12 @@ class Relay:
         if request.method != "tools/call":
             return True
         tool = (self._tools or {}).get(request.tool)
+        # A tool that is unknown, or that changes something without a key, might be executed twice.
         return tool is not None and (tool["safe"] or (tool["keyed"] and request.is_keyed))
 
     def _fail(self, number: Id, why: str) -> None:
         request = self.asked.pop(number)
+        # The client has had its answer from the cache.
         if request.given is not None:
             return
         if request.method != "tools/call":
@@ -446,6 +470,7 @@ class Relay:
     def _notify_changes(self) -> None:
         for kind in sorted(self._changed):
             method = f"notifications/{kind}/list_changed"
+            # In the older protocol, notifications are only allowed after the handshake.
             if self._initialize is not None:
                 if self._is_initialized:
                     self._changed.discard(kind)
@@ -464,6 +489,7 @@ def read_message(line: bytes) -> Message | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
+        # Deeply nested JSON raises RecursionError.
         return None
     return found if isinstance(found, dict) else None
 

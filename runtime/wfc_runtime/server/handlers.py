@@ -63,6 +63,7 @@ async def in_thread_with_progress(
         except Exception as error:
             # Raised inside the task group, the error would be wrapped in an exception group.
             failed = error
+        # The reporter never ends by itself.
         group.cancel_scope.cancel()
     if failed is not None:
         raise failed
@@ -74,6 +75,7 @@ async def _report(ctx: RequestContext, at_work: Callable[[], list[str]]) -> None
     while True:
         await anyio.sleep(_EVERY)
         doing = at_work()
+        # Nothing is reported while only the agent's own steps are pending.
         if doing:
             await ctx.session.report_progress(anyio.current_time() - begun, None, ", ".join(doing))
 
@@ -104,9 +106,11 @@ class ToolHandlers:
     ) -> CallToolResult | InputRequiredResult:
         try:
             call = Call(self._context, actor_of(ctx), session_of(ctx), key_of(ctx))
+            # Clients without forms, and servers without the option, take the same path without questions.
             elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
             reply: Reply | InputRequiredResult
             hints = _RESUMED
+            # The client repeats the call with an answer; the tool itself must not be executed a second time.
             if elicitation is not None and params.request_state is not None:
                 reply = await elicitation.resume(params)
             else:
@@ -116,12 +120,14 @@ class ToolHandlers:
                 if asked is not None:
                     reply = asked
                 elif self._options.allowed is None:
+                    # Without a grant no call takes long enough for progress notifications.
                     reply = await in_thread(tool.run, call, given)
                 else:
                     reply = await in_thread_with_progress(ctx, self._context.at_work, tool.run, call, given)
                 if elicitation is not None and hints.moves and asked is None:
                     reply = await elicitation.go_on(cast(Reply, reply))
             if isinstance(reply, InputRequiredResult):
+                # The call has changed something, even though the client gets a question and not a reply.
                 await self._changes.notify(ctx, hints, {})
                 return reply
             await self._changes.notify(ctx, hints, reply)
@@ -144,6 +150,7 @@ class ToolHandlers:
     async def _pending(self, params: CallToolRequestParams) -> Reply | None:
         """What the run waits for that a refused call was meant to change; None if there is nothing."""
         run, tool = (params.arguments or {}).get("workflow_id"), self._tools.get(params.name)
+        # A read-only call changes nothing, so there is nothing to be done after its refusal.
         if not isinstance(run, str) or tool is None or tool.hints.reads:
             return None
         try:

@@ -32,6 +32,7 @@ class BearerToken:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # The start and the end of the application, which no client sends.
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -68,6 +69,7 @@ def serve_http(options: Options, address: Address, root: Path) -> None:
     # Until uvicorn handles signals itself: a Ctrl-C during imports could get lost otherwise.
     leave_on_interrupt()
     token, origin = _token(options, address)
+    # Bound before anything else is opened: a port that is taken must not leave a store open.
     with bound(address) as listener:
         actual = listener.getsockname()[1]
         context = ServerContext(options)
@@ -95,6 +97,7 @@ def _app(context: ServerContext, options: Options, bounds: Bounds) -> ASGIApp:
         allowed_hosts=list(bounds.all_hosts),
         allowed_origins=[f"http://{HOST}:*", "http://localhost:*", *bounds.named_origins],
     )
+    # By a filter on the SDK's logger, since the SDK logs before the application can react.
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
     server = build_server(context, options, Changes(options))
     return server.streamable_http_app(

@@ -20,6 +20,7 @@ from wfc_runtime.service import Reply, Service, actions_of
 
 def is_sendable(text: str) -> bool:
     try:
+        # `isascii` is much faster than encoding, and most texts are ASCII.
         text.isascii() or text.encode()
     except UnicodeEncodeError:
         return False
@@ -54,6 +55,7 @@ _log = logging.getLogger(__name__)
 
 def to_result(reply: Reply, protocol: str) -> CallToolResult:
     """Text and structured content; text only for clients of older protocols."""
+    # Protocol versions are dates, so they can be compared as text.
     structured = reply if protocol >= _STRUCTURED_SINCE else None
     return CallToolResult(content=[_text(as_text(reply))], structured_content=structured)
 
@@ -67,6 +69,7 @@ def to_error(tool: str, error: WfcError, now: Reply | None = None) -> CallToolRe
     if now is None:
         return _error(said)
     pending = as_text({key: now[key] for key in ("action", "actions") if key in now})
+    # A refusal must stay readable; beyond that, the agent has to ask for the actions.
     if len(pending) <= _LONGEST_REFUSAL:
         return _error(f"{said}\nPending now: {pending}")
     look = f'get_workflow_status(workflow_id="{now["workflow_id"]}"), which shows the pending actions whole'
@@ -79,6 +82,7 @@ def with_sessions(call: Call, reply: Reply) -> Reply:
 
     sessions = call.context.sessions
     sessions.note(reply["workflow_id"], call.session)
+    # Only replies that list children show who works on them.
     if not any("children" in action["parameters"] for action in actions_of(reply)):
         return reply
 
@@ -129,6 +133,7 @@ def by_reference(reply: Reply) -> Reply:
     # Imported here: the first reply needs it, not the start of the server.
     from wfc_runtime.machine.values import is_surely_within
 
+    # The usual case, and far cheaper than encoding the reply.
     if is_surely_within(reply, _LONGEST_REPLY):
         return reply
     text = as_text(reply)
@@ -137,12 +142,14 @@ def by_reference(reply: Reply) -> Reply:
     if len(text) <= _LONGEST_REPLY:
         return reply
     size = len(text)
+    # The largest values first: as few as possible are replaced.
     for holder, key, uri in sorted(_holders(reply), key=lambda one: -_length(one[0][one[1]])):
         length = _length(holder[key])
         if size <= _LONGEST_REPLY or length <= _LONGEST_VALUE:
             break
         begins = holder[key] if isinstance(holder[key], str) else as_text(holder[key])
         holder[key] = {"resource": uri, "characters": length, "begins": begins[:_BEGINNING]}
+        # An estimate: the reference itself and escapes in its beginning are not counted.
         size -= length - _BEGINNING
     return reply
 
@@ -160,6 +167,7 @@ def beginning(value: Json) -> Json:
 
 def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
     """The places of values that may be long: the object, the key, and the resource with the value."""
+    # Every reply with large values is about a run; a list of runs has no such values.
     base = f"wfc://runs/{reply.get('workflow_id', '')}"
     if "result" in reply:
         yield reply, "result", f"{base}/result"
@@ -197,6 +205,7 @@ def with_format(service: Service, reply: Reply, response_format: str) -> Reply:
     if response_format == "minimal":
         return reply
     run = reply["workflow_id"]
+    # Without names, `state` gives the sizes of the fields only.
     names = list(service.state(run)["fields"])
     following = reply["next"]
     kept = {key: value for key, value in reply.items() if key != "next"}
@@ -224,6 +233,7 @@ def check_format(response_format: str) -> None:
 def submit_text(call: Call, run: str, step_id: str, text: str, read: Json, usage: Json = None) -> Reply:
     """Submit JSON that was sent as text: parsed if the step expects an object or a list, else as the text itself."""
     service = call.context.service
+    # A step that takes any value gets the text as it is: it may be meant as text.
     meant = read if _takes_no_text(service.next_step(run), step_id) else text
     try:
         return service.submit(run, step_id, meant, actor=call.actor, usage=usage)

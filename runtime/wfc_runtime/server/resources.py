@@ -66,6 +66,7 @@ class ResourceHandlers:
     ) -> ListResourcesResult:
         """Resources of the open runs. Those of other runs can be read too, but are not listed."""
         runs = (await in_thread(lambda: self._context.service.runs(limit=_LISTED)))["runs"]
+        # Templates with a parameter can't be listed, and an open run has no result.
         plain = [one for one in _TEMPLATES if "{" not in one[1] and one[0] != "result"]
         found = [
             Resource(
@@ -94,6 +95,7 @@ class ResourceHandlers:
 
     def _read(self, uri: str) -> tuple[str, str]:
         found = _URI.fullmatch(uri)
+        # A name where none is expected, or the other way round, is an unknown resource.
         if found is None or bool(found["name"]) not in _NAMED.get(found["what"], (False,)):
             shapes = ", ".join(f"wfc://runs/{{id}}/{path}" for _, path, _, _ in _TEMPLATES)
             raise NotFoundError(
@@ -129,6 +131,7 @@ class ResourceHandlers:
 
     def _history(self, run: str) -> Json:
         events: list[Json] = []
+        # Bounded, since the whole resource is one message.
         while len(events) < _MOST_EVENTS:
             more = self._context.service.history(run, after=events[-1]["seq"] if events else 0, limit=500)
             events += more["events"]

@@ -59,12 +59,14 @@ class _Input:
             if not line:
                 raise StopAsyncIteration
             try:
+                # pydantic's parser, because the SDK uses it too: what it refuses here would be dropped there.
                 found = pydantic_core.from_json(line)
             except ValueError as error:
                 if line.strip():
                     await self._output.write(_refusal(line, f"can't be read as JSON: {error}"))
                 continue
             if _is_message(found):
+                # A byte that is not UTF-8 inside a valid message does not make it invalid.
                 return line.decode("utf-8", "replace")
             number = found.get("id") if isinstance(found, dict) else None
             await self._output.write(_answer(number if _is_id(number) else None, -32600, _NO_MESSAGE))
@@ -77,6 +79,7 @@ def _is_message(value: Json) -> bool:
     if "method" not in value and ("result" in value or "error" in value):
         return True
     number, method, params = (value.get(name) for name in ("id", "method", "params"))
+    # An `id` of null counts as absent.
     fits = isinstance(method, str) and isinstance(params, dict | None) and (number is None or _is_id(number))
     return fits and value.get("jsonrpc") == "2.0"
 
@@ -87,6 +90,7 @@ def _is_id(value: Json) -> bool:
 
 def _refusal(line: bytes, why: str) -> str:
     """The answer to an unreadable message. Its id is looked for near both ends, beside the protocol version."""
+    # Only near the ends: the middle may have megabytes, and an `id` in it may belong to a value.
     found = _ID.search(line, 0, _END) or _ID.search(line, max(0, len(line) - _END))
     number = json.loads(found[1] or found[2]) if found else None
     return _answer(number, -32700, f"The message {why}. Values may be nested 100 levels deep.")
@@ -111,6 +115,7 @@ class _Output:
         self._descriptor = descriptor
         self._room = select.poll()
         self._room.register(descriptor, select.POLLOUT)
+        # Lines of different tasks must not be mixed.
         self._turn = asyncio.Lock()
 
     async def write(self, text: str) -> None:
@@ -118,6 +123,7 @@ class _Output:
         async with self._turn:
             # POSIX: a writable pipe accepts PIPE_BUF bytes without blocking.
             if len(data) <= select.PIPE_BUF and self._room.poll(0):
+                # A short write is possible on sockets.
                 data = data[os.write(self._descriptor, data) :]
             if data:
                 await in_thread(lambda: self._write_all(data))
@@ -137,6 +143,7 @@ async def open_pipes() -> tuple[Lines | None, Lines | None]:
     """stdin and stdout as the SDK expects them; None for both: the SDK opens them itself."""
     if sys.platform == "win32" or not all(map(_can_be_waited_for, (0, 1))):
         return None, None
+    # Copies, since the numbers 0 and 1 are redirected next.
     incoming, outgoing = os.dup(0), os.dup(1)
     _divert()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)

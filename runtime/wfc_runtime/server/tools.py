@@ -44,6 +44,7 @@ def session_of(ctx: RequestContext) -> str:
     headers = getattr(ctx.request, "headers", {})
     session = headers.get("mcp-session-id")
     if session:
+        # Over HTTP a process serves many sessions, so the header identifies it.
         return f"session:{session}"
     client = ctx.session.client_params
     return f"{client.client_info.name if client else 'client'}:{_PROCESS}"
@@ -54,6 +55,7 @@ def key_of(ctx: RequestContext) -> str | None:
     key = {**(ctx.meta or {})}.get(KEY)
     if key is None:
         return None
+    # The key becomes part of an id, and comes from the client.
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
         raise RequestError("invalid_key", f"`{KEY}` must be text of at most {_LONGEST_KEY} characters")
     return key
@@ -72,6 +74,8 @@ ARGUMENTS = {
     "status": "open (default), completed, failed, cancelled or all.",
     "reason": "The reason, for the history.",
     "fields": "The fields to return; without any, the names of all fields and their sizes in bytes.",
+    "updates": 'A list of {"path": "raw.<field>" or a part of it, "value": ..., "operation": set (default), append, '
+    "increment, decrement, multiply or merge}.",
     "after": "Only events after this number.",
     "before": "Only runs older than this one.",
     "limit": "The maximum number of entries.",
@@ -110,7 +114,7 @@ ARGUMENTS = {
     "number": "The number of the phase, from 1.",
     "is_parallel": "Whether its tasks are done at the same time.",
     "include": "decisions, milestones, issues, blockers, tasks and phase_summary; without any, all of them.",
-    "filter": 'Only what has this: {"agent": ..., "phase": ..., "task": ..., "since": <a time>}.',
+    "filter": 'Only entries that match: {"agent": ..., "phase": ..., "task": ..., "since": <a time>}.',
     "summary": "What the run brought.",
     "achievements": "What was achieved.",
     "limitations": "What was not.",
@@ -219,6 +223,7 @@ class Tool:
             "type": "object",
             "properties": self.schemas,
             "required": required,
+            # Unknown arguments are refused: a misspelt optional one would otherwise be ignored silently.
             "additionalProperties": False,
         }
 
@@ -236,10 +241,12 @@ class Tool:
             kind = self.schemas[name].get("type")
             optional = self.parameters[name].default is not inspect.Parameter.empty
             checked[name] = _as_kind(value, kind)
+            # Null for an optional argument means that it was left out.
             if not (value is None and optional) and not _is_kind(checked[name], kind):
                 problems.append(f"`{name}` must be {_WORDS[str(kind)]}")
         if problems:
             raise RequestError("invalid_arguments", "; ".join(problems), next_call=self.usage)
+        # For a result, null is a value.
         return {name: value for name, value in checked.items() if value is not None or name == "result"}
 
     @property
@@ -282,6 +289,7 @@ def with_call_before_start(error: WfcError, workflow: str) -> WfcError:
     """A refusal to start a workflow, with the call that helps."""
     match error:
         case WfcError(next_call=call) if call:
+            # An error that knows its next call is not changed.
             return error
         case StoreError():
             call = "list_runs(), after the person has seen to this"

@@ -16,7 +16,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, NotFoundError, StepError, WfcError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.instructions import agent_of
-from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
+from wfc_runtime.machine import Ask, Assign, ChangeFields, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Clock
 from wfc_runtime.machine.interpreter import Condition, Ended, structure_of
@@ -35,6 +35,7 @@ from wfc_runtime.service import Reply
 def listed(registry: Registry, query: str) -> Reply:
     """The workflows whose name, description and tags contain all words of the query, and those that can't be used."""
     words = query.lower().split()
+    # All words, in any order and place.
     found = [module for module in registry.modules() if all(word in _searched(module) for word in words)]
     reply: Reply = {"workflows": [_summary(module) for module in found]}
     hidden = [{"workflow": name, "found_at": path} for name, path in registry.hidden()]
@@ -66,6 +67,7 @@ def info(module: Module) -> Reply:
         "source": module.source,
         "found_at": module.source,
         "inputs": input_schema(module),
+        # Declared by workflows of some languages only.
         **({"outputs": outputs} if (outputs := workflow.machine.facts.get("outputs")) else {}),
         "steps": list(_steps(module, workflow.name, workflow.machine)),
     }
@@ -87,6 +89,8 @@ def with_missing(context: ServerContext, name: str, reply: Reply) -> Reply:
     notes = [
         f"There is no agent {', '.join(missing.agents)} in .claude/agents: give its whole brief to a general-purpose "
         "sub-agent."
+        + f" `wfc library add {name}` copies the workflow and its agents into the project."
+        * context.registry.is_from_library(name)
     ] * bool(missing.agents) + [
         f"The project's settings do not list {', '.join(missing.tools)}. If you don't have a tool, submit "
         '{"error": "<tool> is missing"}; never make up its result.'
@@ -98,6 +102,7 @@ def with_missing(context: ServerContext, name: str, reply: Reply) -> Reply:
 
 def _effects_of(registry: Registry, name: str, seen: set[str]) -> Iterator[Effect]:
     """The effects of a workflow and of the workflows that it calls. No other module is loaded."""
+    # Workflows may call each other in a cycle.
     if name in seen:
         return
     seen.add(name)
@@ -125,6 +130,7 @@ def description_of(module: Module) -> str:
 def input_schema(module: Module) -> dict[str, Json]:
     """The inputs as JSON Schema."""
     schema: dict[str, Json] = _lean(module.workflow.machine.inputs.model_json_schema(by_alias=True))
+    # The model's docstring, which is not about the inputs.
     schema.pop("description", None)
     return {"type": "object", "properties": {}, **schema}
 
@@ -146,10 +152,12 @@ def _lean(schema: Json) -> Json:
     key: str
     for key, value in schema.items():
         if key in _NAMED:
+            # Names chosen by the author are kept, even if one is `title`.
             found[key] = {name: _lean(one) for name, one in value.items()}
         elif key == "anyOf" and value == _EITHER_NUMBER:
             found["type"] = "number"
         elif key in ("default", "enum", "const"):
+            # Data of the author, whose keys must not be touched.
             found[key] = value
         elif key != "title":
             found[_RENAMED.get(key, key)] = _lean(value)
@@ -233,6 +241,7 @@ class TypedTool:
 def typed_tools(registry: Registry) -> dict[str, TypedTool]:
     """The tools for the current content of the folder: workflows may be compiled or removed at any time."""
     tools = [TypedTool(module) for module in registry.modules()]
+    # A name that is taken or too long is left out; `start_workflow` starts every workflow.
     return {tool.name: tool for tool in tools if tool.name != _TAKEN and len(tool.name) <= _LONGEST_TOOL_NAME}
 
 
@@ -259,6 +268,7 @@ def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str
         _check_known(field, machine.fields.model_fields)
     found: list[Reply] = []
     for event in events:
+        # Only events that wrote something.
         written = event.get("written", {})
         wanted = [name for name in written if field is None or name == field]
         for name in wanted:
@@ -314,6 +324,7 @@ def debug_info(
 
 def _slowest(machine: AnyMachine, snapshot: Snapshot) -> list[Reply]:
     """The derived fields that take the longest with the current state. A history has no times: it must replay."""
+    # A copy, and a clock event that is never applied: nothing of the run changes.
     run = Run(structure_of(machine), snapshot.copy(), Clock(at=0.0, id="debug"), Limits())
     found: list[Reply] = []
     for name, derive in machine.derived.items():
@@ -344,17 +355,60 @@ def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:
 def _sources(machine: AnyMachine, field: str) -> list[str]:
     """What the steps that write a field read: `state.<field>` and `inputs.<name>`."""
     found: dict[str, None] = {}
+    is_script = machine.expressions == "javascript"
     if field in machine.derived:
         derive = machine.derived[field]
-        named = _names_read([derive.source, derive.value, derive.check])
+        parts = [derive.source, derive.value, derive.check]
+        named = _names_in_script(parts) if is_script else _names_read(parts)
+        # `reads` already has the fields of the state; inputs are only in the expressions.
         inputs = [name for name in named if name.startswith("inputs.")]
         return sorted({*(f"state.{name}" for name in derive.reads), *inputs})
     for _, effect in _writers(machine, field):
-        if isinstance(effect, Assign) and field in effect.updates:
+        if is_script:
+            found |= dict.fromkeys(_sources_in_script(effect, field))
+        elif isinstance(effect, Assign) and field in effect.updates:
             found |= dict.fromkeys(_computed_from(effect.updates, field))
         else:
+            # Other effects write what an agent or a child returned, which depends on everything that they
+            # read.
             found |= dict.fromkeys(f"state.{name}" for name in effect.reads)
     return sorted(found)
+
+
+def _sources_in_script(effect: Effect, field: str) -> Iterator[str]:
+    """What the value of a field is computed from by a step whose expressions are JavaScript."""
+    updates = effect.updates if isinstance(effect, ChangeFields) else ()
+    own = [one for one in (*updates, *effect.changes, *effect.error_changes) if one.path[0] == field]
+    parts: list[Json] = [part for one in own for part in (*one.path[1:], one.value)]
+    if isinstance(effect, Assign) and field in effect.updates:
+        parts.append(effect.updates[field])
+    yield from _names_in_script(parts)
+    # A change that is not the assignment of the whole field depends on the value from before.
+    if any(one.operation != "set" or len(one.path) > 1 for one in own):
+        yield f"state.{field}"
+    if effect.writes == field or any("result" in str(part) for part in parts):
+        # The result depends on what the step asks for.
+        asked = effect.parameters if isinstance(effect, Ask) else effect.texts
+        yield from _names_in_script(asked)
+        if isinstance(effect, Spawn):
+            yield from _names_in_script([effect.items, effect.inputs])
+
+
+_QUOTED_TEXT = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
+_MEMBER = re.compile(r"(?<![\w$.])(state|inputs)\s*\??\.\s*([A-Za-z_$][\w$]*)")
+
+
+def _names_in_script(value: Json) -> Iterator[str]:
+    """The fields and inputs that JavaScript reads. The compiler writes every one as a member of its scope."""
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _names_in_script(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _names_in_script(one)
+    elif isinstance(value, str) and "{{" in value:
+        for scope, name in _MEMBER.findall(_QUOTED_TEXT.sub("''", value)):
+            yield f"{scope}.{name}"
 
 
 def _computed_from(updates: Mapping[str, Json], field: str) -> Iterator[str]:
@@ -363,6 +417,7 @@ def _computed_from(updates: Mapping[str, Json], field: str) -> Iterator[str]:
         if "." in read:
             yield read
         elif read in updates and list(updates).index(read) < list(updates).index(field):
+            # A name that is not an earlier key is a variable of a loop or scope.
             yield from _computed_from(updates, read)
 
 
@@ -399,6 +454,7 @@ def _closure(field: str, sources: Mapping[str, Sequence[str]]) -> list[str]:
         name = todo.pop(0)
         if name not in found:
             found[name] = None
+            # Inputs are computed from nothing.
             todo += sources.get(name.removeprefix("state."), []) if name.startswith("state.") else []
     return sorted(found)
 
@@ -441,6 +497,7 @@ def _shown(machine: AnyMachine, active: list[str]) -> Iterator[State]:
     A retry delay is shown as the step that is retried.
     """
     nodes = structure_of(machine).nodes
+    # In the order of the document.
     for state in machine.states_map.values():
         if state.id in active and state.is_atomic and not nodes[state.id].is_gate:
             effect = machine.steps.get(state.id)
@@ -476,6 +533,7 @@ def _transitions(machine: AnyMachine, state: State, indent: str) -> Iterator[str
     """The transitions of a state, without retries, failures and cancellation, which would clutter the chart."""
     for transition in state.transitions:
         target = transition.target
+        # The pause before a retry is drawn as the step itself.
         hidden = isinstance(machine.steps.get(target.id), Delay) if target is not None else True
         if target is None or hidden or transition.initial or any(transition.match(name) for name in _ENDINGS):
             continue

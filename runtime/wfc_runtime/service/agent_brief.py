@@ -29,6 +29,7 @@ from wfc_runtime.machine.interpreter import Condition
 from wfc_runtime.machine.loops import EachItem
 from wfc_runtime.machine.say import Say
 
+# Seconds. A brief has the steps of a whole task, and their timeouts may be missing.
 _SHORTEST = 300
 
 
@@ -63,6 +64,8 @@ class Brief(Machine[BriefInputs, BriefFields]):
     cancel = running.to(cancelled)
 
 
+# Cached, because the machine's tables are cached by class: a new class for each child would fill those
+# caches.
 @lru_cache(maxsize=256)
 def brief_machine(task: AnyMachine, agent: str) -> AnyMachine:
     """The machine of a child that a named agent executes as one brief."""
@@ -72,6 +75,7 @@ def brief_machine(task: AnyMachine, agent: str) -> AnyMachine:
         instruction=f"For {agent}: do the whole task, and submit the value that it asks for.",
         parameters={"instructions": "{{ inputs.instructions }}", "agent": agent},
         result=_result_schema(task),
+        # The agent does all steps one after the other.
         timeout=max(_SHORTEST, sum(ask.timeout or 0 for ask in asks)),
         writes="value",
     )
@@ -82,6 +86,7 @@ def brief_machine(task: AnyMachine, agent: str) -> AnyMachine:
 def _result_schema(task: AnyMachine) -> Json:
     """The keys that every `return` of the task has: later steps may rely on them."""
     values = [effect.value for effect in task.steps.values() if isinstance(effect, Return)]
+    # Without a return, or with one that returns something else, no shape can be promised.
     if not values or not all(isinstance(value, dict) for value in values):
         return None
     return {"type": "object", "required": [key for key in values[0] if all(key in value for value in values)]}
@@ -89,6 +94,7 @@ def _result_schema(task: AnyMachine) -> Json:
 
 def as_data(tag: str, value: Json) -> str:
     """An untrusted value inside a tag. `<` is escaped, so that nothing inside can close the tag."""
+    # Escaped in JSON text, so the value stays readable and parses to the same text.
     text = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
     return f"<{tag}>{text}</{tag}>"
 
@@ -109,6 +115,7 @@ def brief_text(name: str, task: AnyMachine, inputs: dict[str, Json], scope: dict
 
 def _steps(task: AnyMachine) -> Iterator[str]:
     states = [state for state in task.states_map.values() if state.is_atomic and not state.final]
+    # A pause before a retry is not a step that the sub-agent performs.
     shown = [state for state in states if not isinstance(task.steps.get(state.id), Delay)]
     numbers = {state.id: number for number, state in enumerate(shown, 1)}
     for state in shown:
@@ -189,10 +196,12 @@ def _ways(state: ChartState, numbers: dict[str, int]) -> Iterator[str]:
     """The successors of a step, unless that is simply the next step."""
     chosen = False
     for transition in state.transitions:
+        # How often something is retried is left to the agent.
         if transition.initial or transition.target is None or "retry" in transition.events:
             continue
         target = transition.target.id
         # A compound state is entered through its first step; after the last step comes the end.
+        # Targets without a number are ends and frames.
         to = f"go to {numbers[target]}" if target in numbers else "go on"
         conditions = [spec.func.__self__ for spec in transition.cond if hasattr(spec.func, "__self__")]
         condition = next((one for one in conditions if isinstance(one, Condition)), None)

@@ -21,8 +21,9 @@ from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.replies import Subject, reply_of
 from wfc_runtime.store import HistoryRow, RunRow
 
-# No claims. A default argument must not be a mutable dict.
+# No claims, no blockers. A default argument must not be a mutable dict.
 _NOBODY: Mapping[str, float] = MappingProxyType({})
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 _BLOCKERS_SHOWN = 10
@@ -42,24 +43,40 @@ class RunInMemory(Protocol):
     def now(self) -> Snapshot: ...
 
 
-def reply_to(run: RunInMemory, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
-    """The current state of the run as a reply. `claimed`: visits that a server is executing, with the start time."""
+def reply_to(
+    run: RunInMemory,
+    at: float,
+    claimed: Mapping[str, float] = _NOBODY,
+    below: Mapping[str, str] = _NONE,
+) -> Reply:
+    """The current state of the run as a reply. `claimed`: visits that a server is executing, with the start time.
+    `below`: the blockers of its children."""
     reply = reply_of(subject_of(run), run.machine, run.now, at, claimed)
-    return with_blockers(reply, run) if run.now.blockers else reply
-
-
-def with_blockers(reply: Reply, run: RunInMemory) -> Reply:
-    """A reply with the issues in the run's journal that wait for a person."""
     if run.now.status != "running":
         return reply
-    following, first = reply.pop("next"), next(iter(run.now.blockers))
-    listed = list(run.now.blockers.items())[:_BLOCKERS_SHOWN]
-    shown = [{"issue_id": id, "description": text} for id, text in listed]
+    return with_blockers(reply, {**run.now.blockers, **below}, is_for_agent=run.row.agent is not None)
+
+
+def with_blockers(reply: Reply, blockers: Mapping[str, str], is_for_agent: bool) -> Reply:
+    """A reply with the issues in the journals of the run and its children that wait for a person."""
+    if not blockers:
+        return reply
+    id = reply["workflow_id"]
+    listed = [(issue, issue.rpartition(":")[0], text) for issue, text in blockers.items()][:_BLOCKERS_SHOWN]
+    shown = [
+        {"issue_id": issue, **({} if owner == id else {"workflow_id": owner}), "description": text}
+        for issue, owner, text in listed
+    ]
+    if "blockers" in reply:
+        return {**reply, "blockers": [*reply["blockers"], *shown][:_BLOCKERS_SHOWN]}
+    # `next` stays the last key of a reply.
+    following = reply.pop("next")
     how = "ask the person about `blockers` first, and record the answer with "
-    if run.row.agent is not None:
+    if is_for_agent:
         # A sub-agent can't ask. The agent that started it can.
         how = "stop, and answer with `blockers`: the person has to decide. The answer is recorded with "
-    call = f'log_issue(task_id="{run.row.id}", issue_id="{first}", resolution=<the answer>)'
+    first, owner, _ = listed[0]
+    call = f'log_issue(task_id="{owner}", issue_id="{first}", resolution=<the answer>)'
     return {**reply, "blockers": shown, "next": f"{how}{call}; then {following}"}
 
 
@@ -74,6 +91,7 @@ def subject_of(run: RunInMemory) -> Subject:
 @lru_cache(maxsize=64)
 def _bookkeeping_in(module: str) -> frozenset[str]:
     """The parts of results that are only bookkeeping, and that some expression of the module names."""
+    # As a whole word anywhere in the module, comments included: too many is harmless, since more is shown.
     return frozenset(name for name in BOOKKEEPING if re.search(rf"\b{name}\b", module))
 
 
@@ -91,9 +109,11 @@ def _place_of_failure(run: RunInMemory) -> str:
 def displayed(run: RunInMemory, reply: Reply) -> Reply:
     """A reply for people: redacted, with the digest of each action and the place of a failure as data."""
     shown: Reply = dict(run.now.mask.value(reply))
+    # Digests are for people: an agent that submits need not prove what it saw.
     actions = [{**one, **shown_digest(run, one["step_id"])} for one in actions_of(shown)]
     if actions:
         shown |= {"action": actions[0]} if "action" in shown else {"actions": actions}
+    # Paths may contain colons themselves, so the line is taken from the end.
     file, _, line = _place_of_failure(run).rpartition(":")
     if file and line.isdecimal():
         shown["error"] = {**shown["error"], "place": {"file": file, "line": int(line)}}
@@ -102,6 +122,7 @@ def displayed(run: RunInMemory, reply: Reply) -> Reply:
 
 def check_shown(run: RunInMemory, step_id: str, shown: str | None) -> None:
     """Refuse an answer to something else than what was shown to the person who gave it."""
+    # A visit that is no longer pending is refused later, with the reason why.
     if shown is not None and step_id in run.now.pending and shown_digest(run, step_id)["shown"] != shown:
         raise RefusedError(
             "not_shown", f"`{step_id}` now asks something else than what was shown", "Look at it again."
@@ -129,6 +150,7 @@ def ends_by_asking(pending: Pending | None, at: float) -> bool:
 
 def is_over_wait(run: RunInMemory, step_id: str) -> bool:
     """Whether a visit was a wait that has ended. It takes no answer, so a late submit is no error."""
+    # `build@2@retry` is the pause before a further attempt of the second visit of `build`.
     name, _, number = step_id.removesuffix("@retry").partition("@")
     visit = int(number) if number.isdecimal() else 1
     for node in structure_of(run.machine).nodes.values():
@@ -168,6 +190,7 @@ def with_next_call(run: str, now: Snapshot, refused: RefusedError, reply: Reply)
         waiting = "" if refused.hint.startswith("Pending") else f"Pending: {pending}."
     else:
         waiting = "" if refused.code == "finished" else f"The run is {now.status}."
+        # "nothing" is no help to a caller whose request was just refused.
         if following.startswith("nothing: the run is"):
             following = f'get_workflow_status(workflow_id="{run}"), which shows how it ended'
     hint = f"{refused.hint} {waiting}".strip()

@@ -50,6 +50,7 @@ def start_error(error: StepError | WfcError, child: Child, mask: Mask) -> dict[s
 
 def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> ChildStart:
     """Prepare a child of a parent at this depth. Raises `StepError` if the item or the inputs do not fit the task."""
+    # The parent counts as a level, so a child at the limit is refused.
     deepest = child.max_depth or limits.depth
     if depth >= deepest:
         raise StepError(
@@ -61,10 +62,12 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Chi
     if child.only_declared:
         given = only_declared(task, given)
     if child.served:
+        # A parent with raised limits may pass on values that a server produced.
         limits = replace(limits, input_bytes=max(limits.input_bytes, limits.served_bytes))
     try:
         inputs = check_inputs(task, given, limits)
     except WfcError as error:
+        # The child is at fault, not the caller of the service: its parent gets the error as a failed step.
         raise StepError(error.code, error.message, error.hint) from None
     if child.task is not None and child.agent is not None and is_briefed(child.agent):
         text = brief_text(child.task, task, inputs, child.scope)
@@ -78,6 +81,7 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Chi
 
 def missing_steps(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
     """The steps that a run waits in and that the current version does not have, or has with a different kind."""
+    # The task itself is gone, and with it every step of it.
     if row.task is not None and row.task not in current.workflow.tasks:
         return [visit.partition("@")[0] for visit in snapshot.pending]
     old = machine_of(was, row.task, row.agent) if was is not None else None

@@ -40,6 +40,8 @@ class SteadyClock:
     def __call__(self) -> float:
         with self._lock:
             at = self._elapsed()
+            # Whichever is later: the wall clock is followed when it is ahead, the elapsed time when it was
+            # set back.
             self._now = max(self._now + max(0.0, at - self._at), self._wall())
             self._at = at
             return self._now

@@ -17,6 +17,7 @@ _MOST_REASON = 500
 
 
 def new_id() -> str:
+    # Lowercase letters and digits only: an id is part of file names, URLs and shell commands.
     return b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower()
 
 

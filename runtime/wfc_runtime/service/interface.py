@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wfc_runtime.contract import ENDED, Json
@@ -15,17 +15,43 @@ if TYPE_CHECKING:
     from wfc_runtime.service.journal import Book
     from wfc_runtime.service.journal_entries import Draft
 
+LEASE_SECONDS = 60.0
+"""How long an action stays reserved for a process that does not renew its lease."""
 Reply = dict[str, Any]
 """{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""
 
 
+# One pending action is `action`, several are `actions`.
 def actions_of(reply: Reply) -> list[dict[str, Json]]:
     """The pending actions in a reply."""
     found: list[dict[str, Json]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
     return found
 
 
-class Service(Protocol):
+class Leases(Protocol):
+    """The right of one service to do a pending action: as long as it has the lease, no other one gets it, and no other
+    answer to the visit is accepted. If its process dies, the visit is pending again, at the latest when the lease is
+    over."""
+
+    def lease(self, run: str, step_id: str, seconds: float = LEASE_SECONDS) -> bool:
+        """Reserve a pending visit. False if somebody has it, if a budget holds it back, or if it is not an action that
+        a process can do: nobody leases a prompt."""
+
+    def renew(self, run: str, step_id: str, seconds: float = LEASE_SECONDS) -> bool:
+        """Keep a lease. False if it is lost: the work must stop."""
+
+    def release(self, run: str, step_id: str, *, call: Mapping[str, Json] | None = None) -> None:
+        """Give a lease back. `call` is the record of an agent's call, which has a cost even without a result; its cost
+        counts, also if the run has ended meanwhile."""
+
+    def submit_leased(
+        self, run: str, step_id: str, result: Json, *, actor: str, call: Mapping[str, Json]
+    ) -> Reply:
+        """Answer a leased visit, which ends the lease unless the answer is refused because it does not fit. `call` is
+        kept with the event; its `usd` and `tokens` count towards budgets."""
+
+
+class Service(Leases, Protocol):
     """Drives runs. Everything that a method reports is durable; methods raise `WfcError` and nothing else."""
 
     def start(
@@ -94,9 +120,18 @@ class Service(Protocol):
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         """End a run and its child runs."""
 
+    def set_budget(self, run: str, limits: Mapping[str, float], *, actor: str | None = None) -> Reply:
+        """Lower the budget of a root run, or set one. What its family has spent so far counts."""
+
     def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
         """Continue a failed run: enter the failed visit again. `step_id` may be left out if only one failed. A visit
         that was retried before changes nothing and gets the reply of now."""
+
+    def update_state(
+        self, run: str, updates: Json, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        """Change state fields of a run in progress by hand: a list of {path, operation, value}, all of them or none.
+        The reply has what was `written`, derived fields included. Calls with the same key are executed once."""
 
     def history(
         self,
@@ -128,7 +163,8 @@ class Service(Protocol):
     def family(
         self, run: str, *, status: str | None = None, after: str | None = None, limit: int = 100
     ) -> Reply:
-        """The parent and the root of a run, its place among its siblings, and its children by page, with counts."""
+        """Who started a run, its parent and root, its place among its siblings, and its children by page, with
+        counts."""
 
     def state_at(self, run: str, seq: int) -> Reply:
         """The state after an event, redacted, and what that event wrote. `unknown`: fields whose value at that time

@@ -104,6 +104,8 @@ class Phase:
     parallel: bool = False
     is_own: bool = False
     """Whether the workflow defines it: then the machine begins and ends it."""
+    changes: Mapping[str, Json] | None = None
+    """What git showed in its last round, if somebody looked."""
 
 
 class Book:
@@ -290,7 +292,9 @@ class Book:
             if one["event"] == "submitted" and isinstance(one.get("result"), dict)
         }
         noted = {entry.task for entry in self.entries}
+        visited: list[str] = []
         for bar in bars:
+            visited.append(self._own_phase(step_of(str(bar["step_id"]))))
             visit = str(bar["step_id"])
             if bar["type"] != "delegate" and visit not in noted:
                 continue
@@ -304,22 +308,46 @@ class Book:
             self.tasks[visit] = task
         for name, phase in self.phases.items():
             if phase.is_own:
-                self._follow(phase, phases_of(self.subject.machine)[name])
+                about = phases_of(self.subject.machine)[name]
+                self._follow(phase, visited)
+                looked = [one for visit, one in reports.items() if step_of(visit) == about.get("changes")]
+                if looked and "skipped" not in looked[-1]:
+                    self._add_changes(phase, looked[-1])
 
-    def _follow(self, phase: Phase, about: Mapping[str, Json]) -> None:
-        """The beginning, the end and the status of one of the workflow's own phases."""
+    def _own_phase(self, step: str) -> str:
+        """The workflow's own phase that a step belongs to; an empty text if it belongs to none."""
+        own = phases_of(self.subject.machine)
+        for name, about in own.items():
+            if step in (*about.get("agents", {}), about.get("stop"), about.get("checkpoint")):
+                return name
+        # Steps that the front end added. The longest name: `build-docs` is not a step of the phase `build`.
+        return max((name for name in own if step.startswith(f"{name}-")), key=len, default="")
+
+    def _follow(self, phase: Phase, visited: Sequence[str]) -> None:
+        """The beginning, the end and the status of one of the workflow's own phases; `visited` are the phases of all
+        visits so far, oldest first."""
+        now = self.subject.now
         tasks = [one for one in self.tasks.values() if one.is_step and one.phase == phase.name]
-        steps = {*about.get("agents", {}), about.get("stop"), about.get("checkpoint"), phase.name}
-        pending = [step_of(visit) for visit in self.subject.now.pending]
         phase.began = min((one.began for one in tasks), default="")
-        if any(step in steps or step.startswith(f"{phase.name}-") for step in pending):
+        if any(self._own_phase(step_of(visit)) == phase.name for visit in now.pending):
             phase.status = "open"
-        elif phase.began:
-            phase.status, phase.ended = "completed", max((one.ended for one in tasks), default="")
-        result = self.subject.now.result
+        elif phase.name in visited:
+            # A run that fails or is cancelled ends within the phase that it visited last.
+            is_last = phase.name == visited[-1] and now.status in ("failed", "cancelled")
+            phase.status = now.status if is_last else "completed"
+            phase.ended = max((one.ended for one in tasks), default="")
+        result = now.result
         for one in result.get("phases", ()) if isinstance(result, dict) else ():
             if isinstance(one, dict) and one.get("id") == phase.name:
                 phase.status = str(one.get("status", phase.status))
+
+    def _add_changes(self, phase: Phase, changes: Mapping[str, Json]) -> None:
+        """What git showed after the last round of a phase. Files that a server saw replace those that agents named."""
+        phase.changes = changes
+        tasks = {one.agent: one for one in self.tasks.values() if one.is_step and one.phase == phase.name}
+        for agent, files in (changes.get("by_agent") or {}).items() if changes.get("proved") else ():
+            if agent in tasks:
+                tasks[agent].files, tasks[agent].proof = [str(path) for path in files], "server"
 
     def metrics(self) -> dict[str, Json]:
         """What a run took, as far as tasks and reports say."""

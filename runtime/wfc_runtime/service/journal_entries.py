@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+from wfc_runtime.git_proof import CHANGES, SNAPSHOT
 from wfc_runtime.machine.values import NotPlainError, check_plain
 from wfc_runtime.scopes import covers, path_patterns
 from wfc_runtime.service.ids import check_run_id, check_step_id
@@ -123,6 +124,10 @@ class Decided:
         }
 
 
+Look = Callable[[str, dict[str, Json]], dict[str, Json]]
+"""What a server finds in the repository: the kind of a git step, and its parameters."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """Something that a caller wants to enter."""
@@ -135,6 +140,10 @@ class Draft:
 
     def decide(self, book: Book) -> Decided:
         raise NotImplementedError(type(self).__name__)
+
+    def proved(self, book: Callable[[], Book], look: Look) -> Draft:
+        """The draft with what a server that may run git sees. Git takes time, so this precedes the transaction."""
+        return self
 
     def check(self, book: Book) -> None:
         now = book.subject.now
@@ -294,8 +303,12 @@ class StartedTask(Draft):
     phase: str = ""
     parent: str = ""
     requires_agent: bool = False
-    before: Json = None
-    """The state of the repository, if the server could read it."""
+    before: Mapping[str, Json] | None = None
+    """The state of the repository, if the server may run git; with `skipped` if it can't be read."""
+
+    def proved(self, book: Callable[[], Book], look: Look) -> Draft:
+        is_there = self.decide(book()).data is None
+        return self if is_there else replace(self, before=look(SNAPSHOT, {}))
 
     def decide(self, book: Book) -> Decided:
         self.check(book)
@@ -326,9 +339,12 @@ class StartedTask(Draft):
         for one in book.tasks.values():
             if one.status == "open" and _facts(one) == about:
                 return Decided(_started(book, one.name, one.proof))
-        proof = {"proof": "server", "before": self.before} if self.before is not None else {}
-        name = _free_name(book)
+        before, name = self.before or {"skipped": ""}, _free_name(book)
+        kept = {key: before[key] for key in ("head", "files", "modules", "proved") if key in before}
+        proof: dict[str, Json] = {} if "skipped" in before else {"proof": "server", "before": kept}
         reply = _started(book, name, "server" if proof else "agent")
+        if before.get("skipped"):
+            reply = {**reply, "skipped": before["skipped"]}
         return Decided(reply, {"entry": "task_started", "task": name, **about, **proof})
 
     def _given_step(self, book: Book) -> str | None:
@@ -376,6 +392,14 @@ class CompletedTask(Draft):
     changes: Mapping[str, Json] | None = None
     """What the server found to have changed since the task began."""
 
+    def proved(self, book: Callable[[], Book], look: Look) -> Draft:
+        found = book()
+        task = found.tasks.get(self.task)
+        if task is None or task.before is None or self.decide(found).data is None:
+            return self
+        scopes: dict[str, Json] = {"task": task.areas} if task.areas else {}
+        return replace(self, changes=look(CHANGES, {"since": task.before, "scopes": scopes}))
+
     def decide(self, book: Book) -> Decided:
         task = book.task(self.task)
         if task.is_step:
@@ -399,19 +423,23 @@ class CompletedTask(Draft):
                 next_call=f'complete_task(task_id="{book.id_of(subtasks[0])}", status=..., outcome=...)',
             )
         files, outside = self._files(task)
+        # A server that saw the beginning and not the end proves nothing.
+        is_proved = self.changes is not None and "skipped" not in self.changes
         tokens = {
             name: count
             for name in ("input", "output")
             if isinstance(count := self.metadata.get(f"tokens_{name}"), int) and not isinstance(count, bool)
         }
         data = _without_empty({"outcome": outcome, "files": files, "outside": outside, "tokens": tokens})
-        done = Task(task.name, task.title, began=task.began, files=files, outside=outside)
+        proof = "server" if is_proved else "agent"
+        done = Task(task.name, task.title, began=task.began, files=files, outside=outside, proof=proof)
         return Decided(
             _completed(done, book.subject.at),
             {
                 "entry": "task_completed",
                 "task": self.task,
                 "status": self.status,
+                "proof": proof,
                 **book.subject.now.mask.value(data),
             },
         )
@@ -429,7 +457,7 @@ class CompletedTask(Draft):
 
     def _files(self, task: Task) -> tuple[list[str], list[str]]:
         """The files that were changed, and those of them outside the task's areas."""
-        if self.changes is not None:
+        if self.changes is not None and "skipped" not in self.changes:
             return list(self.changes.get("changed", ())), list(self.changes.get("outside_scope", ()))
         said = self.metadata.get("files_changed", self.metadata.get("files"))
         files = [str(one)[:MOST_MESSAGE] for one in said][:_MOST_FILES] if isinstance(said, list) else []
@@ -445,6 +473,7 @@ def _completed(task: Task, ended: str) -> Reply:
         "duration_seconds": seconds_between(task.began, ended),
         "files_changed": task.files,
         "outside_scope": task.outside,
+        "proof": task.proof,
         "next": _ON,
     }
 

@@ -19,6 +19,10 @@ SECTIONS = ("decisions", "milestones", "issues", "blockers", "tasks", "phase_sum
 _OF_KIND = {"decision": "decisions", "milestone": "milestones", "issue": "issues"}
 _MOST_CHARACTERS = 30_000
 """Of a page: clients put longer replies into files."""
+_MOST_OF_SCREEN = 1_000_000
+"""Of a page for a person."""
+_MOST_OUTSIDE = 50
+"""Paths outside of the scopes that a phase lists."""
 _LONGEST = 500
 """Characters of each text, if one event alone has more entries than fit on a page."""
 
@@ -69,10 +73,31 @@ def _moment(text: str) -> datetime:
 
 def page_of(book: Book, include: Sequence[str] | None, chosen: Filter, after: int, limit: int) -> Reply:
     """A page of the journal: the entries and tasks after an event, with `next` for the next page."""
-    wanted = _sections(include)
+    wanted, run = _sections(include), book.subject.id
+    reply, last = _page(book, wanted, chosen, after, limit, _MOST_CHARACTERS)
+    if last is None:
+        return {**reply, "next": "nothing: that is all so far"}
+    more = f", include={_quoted(include)}" if include else ""
+    also = "".join(f', "{name}": "{value}"' for name, value in _given(chosen))
+    filtered = f", filter={{{also[2:]}}}" if also else ""
+    following = f'get_context(workflow_id="{run}"{more}{filtered}, after={last}, limit={limit})'
+    return {**reply, "next": following}
+
+
+def journal_page(book: Book, after: int, limit: int) -> Reply:
+    """A page for a person: with the summaries of the run, and `after` for the next page."""
+    reply, last = _page(book, SECTIONS, Filter(), after, limit, _MOST_OF_SCREEN)
+    summaries = [shown_entry(book, one) for one in book.entries if one.kind == "summary"]
+    reply |= {"summaries": summaries, "limit": limit}
+    return reply if last is None else {**reply, "after": last}
+
+
+def _page(
+    book: Book, wanted: Sequence[str], chosen: Filter, after: int, limit: int, room: int
+) -> tuple[dict[str, Any], int | None]:
+    """The sections of a page, and its last event if others follow."""
     found = [one for one in _lines(book, wanted, chosen) if one[0] > after]
-    run = book.subject.id
-    reply: dict[str, Any] = {"workflow_id": run, "status": _status(book)}
+    reply: dict[str, Any] = {"workflow_id": book.subject.id, "status": _status(book)}
     reply |= {name: [] for name in SECTIONS if name in wanted}
     if "phase_summary" in wanted:
         reply["phase_summary"] = [
@@ -81,19 +106,11 @@ def page_of(book: Book, include: Sequence[str] | None, chosen: Filter, after: in
             if chosen.phase.rpartition("/")[2] in ("", one.name)
         ]
     last = after
-    for seq, group in _pages(found, limit):
+    for seq, group in _pages(found, limit, room):
         last = seq
         for section, line in group:
             reply[section].append(line)
-    if any(seq > last for seq, _, _ in found):
-        more = f", include={_quoted(include)}" if include else ""
-        also = "".join(f', "{name}": "{value}"' for name, value in _given(chosen))
-        filtered = f", filter={{{also[2:]}}}" if also else ""
-        return {
-            **reply,
-            "next": f'get_context(workflow_id="{run}"{more}{filtered}, after={last}, limit={limit})',
-        }
-    return {**reply, "next": "nothing: that is all so far"}
+    return reply, last if any(seq > last for seq, _, _ in found) else None
 
 
 def _given(chosen: Filter) -> list[tuple[str, str]]:
@@ -139,15 +156,17 @@ def _lines(book: Book, wanted: Sequence[str], chosen: Filter) -> list[Line]:
     return sorted(found, key=lambda line: line[0])
 
 
-def _pages(lines: Sequence[Line], limit: int) -> Iterator[tuple[int, list[tuple[str, dict[str, Json]]]]]:
+def _pages(
+    lines: Sequence[Line], limit: int, room: int
+) -> Iterator[tuple[int, list[tuple[str, dict[str, Json]]]]]:
     """The lines of the page, event by event: those of one event stay together, since a page ends at an event."""
-    count, room = 0, _MOST_CHARACTERS
+    count, most = 0, room
     for seq, found in groupby(lines, key=lambda line: line[0]):
         group = [(section, line) for _, section, line in found]
         size = sum(size_of(line) for _, line in group)
         if count and (count + len(group) > limit or size > room):
             return
-        if size > _MOST_CHARACTERS:
+        if size > most:
             group = [(section, _cut(line)) for section, line in group]
         count, room = count + len(group), room - size
         yield seq, group
@@ -190,6 +209,7 @@ def shown_task(book: Book, task: Task) -> dict[str, Json]:
         "outcome": task.outcome,
         "files": task.files,
         "outside_scope": task.outside,
+        "proof": task.proof if task.files else "",
     }
     return {
         "task": book.id_of(task.name),
@@ -211,7 +231,23 @@ def shown_phase(book: Book, phase: Phase) -> dict[str, Json]:
         "tasks": len(tasks),
         "open_tasks": sum(one.status == "open" for one in tasks),
         **{name: value for name, value in about.items() if value},
+        **_shown_changes(phase),
     }
+
+
+def _shown_changes(phase: Phase) -> dict[str, Json]:
+    """What git showed: proved if the server looked, claimed if an agent says so."""
+    if phase.changes is None:
+        return {}
+    found: dict[str, Json] = {
+        "files_changed": phase.changes.get("total", 0),
+        "proof": "server" if phase.changes.get("proved") else "agent",
+    }
+    outside = list(phase.changes.get("outside_scope") or ())
+    if not outside:
+        return found
+    count = phase.changes.get("outside_total", len(outside))
+    return {**found, "outside_scope": outside[:_MOST_OUTSIDE], "outside_total": count}
 
 
 def whole_journal(book: Book) -> dict[str, Json]:

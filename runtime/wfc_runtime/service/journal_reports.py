@@ -57,8 +57,8 @@ def asked_states(machine: AnyMachine) -> dict[str, str]:
 
 
 def phases_of(machine: AnyMachine) -> Mapping[str, Mapping[str, Json]]:
-    """The phases that a workflow itself has, in order: each with its number, its name, its agents (roles by step), and
-    the steps that ask the person (`stop`, `checkpoint`)."""
+    """The phases that a workflow itself has, in order: each with its number, its name, its agents (roles by step), the
+    steps that ask the person (`stop`, `checkpoint`), and the one that asks git (`changes`)."""
     return machine.facts.get("phases") or {}
 
 

@@ -27,6 +27,7 @@ def aliases_of(structure: Structure) -> dict[str, str]:
         elif isinstance(effect, Delay):
             found[state] = effect.step
     gates = [node for node in structure.nodes.values() if node.is_gate]
+    # A gate is drawn as the step behind it.
     return found | {gate.id: gate.eventless[0].target.id for gate in gates if gate.eventless}
 
 
@@ -48,9 +49,11 @@ class Path:
         for event in events:
             self.seq = event["seq"]
             for state in event.get("entered", ()):
+                # A history of an earlier version may have states that this module does not have.
                 if state in self.structure.nodes:
                     self._enter(self.structure.nodes[state], event.get("event") == RETRIED)
             # A retry also goes on with steps that were pending when the run failed.
+            # Counted, not stored as a set: an event may leave a state and enter it again.
             self._active.update([*event.get("entered", ()), *event.get("resumed", ())])
             self._active.subtract(event.get("left", ()))
             if event.get("status") == "completed":
@@ -68,18 +71,22 @@ class Path:
     def _enter(self, state: Node, is_retry: bool) -> None:
         if state.id not in self._aliases:
             self.visited[state.id] += 1
+        # From the outside in, so that a frame is entered before the states inside it.
         for node in reversed(state.path):
             region = node.parent
             if region is None or region.is_parallel:
                 continue
             before = self._where.get(region.id, START)
+            # The frame is still the same one; only a state inside it was entered.
             if before == node.id and node is not state:
                 continue
             if node.is_parallel:
                 self.visited[node.id] += 1
+                # A frame that is entered again begins in all branches from the start.
                 for branch in node.children:
                     self._where.pop(branch.id, None)
             self._leave_frame(before)
+            # A retry enters the failed state again, which is no edge of the chart.
             if not is_retry or before != node.id:
                 self._count(before, node.id)
             self._where[region.id] = node.id
@@ -88,6 +95,7 @@ class Path:
         """The machine has completed: in its last state, or by a return inside a branch."""
         root = self.structure.root
         returned = [state for state in entered if isinstance(self.structure.steps.get(state), Return)]
+        # A return in the main sequence has its own edge to the end; one inside a branch jumps there.
         if returned and self._where.get(root.id) != returned[-1]:
             self._count(returned[-1], "finished")
         else:

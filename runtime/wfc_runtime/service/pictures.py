@@ -13,6 +13,7 @@ from wfc_runtime.contract import HUMAN_KINDS
 from wfc_runtime.machine.change import ChangeFields
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Effect, Fail, Return
+from wfc_runtime.machine.failing import HANDLE
 from wfc_runtime.machine.interpreter import Condition, Ended, NextItem, structure_of
 from wfc_runtime.machine.say import Say
 from wfc_runtime.machine.spawn import Spawn
@@ -26,6 +27,7 @@ from wfc_runtime.service.path import aliases_of
 
 # A machine in the form that pictures are built from.
 
+# The text of a module is matched, because kinds are only in its comments.
 _CLASS = re.compile(r"class (\w+)\(Machine\[")
 _STATE = re.compile(r"\s+(\w+) = State\(")
 _BESIDE, _ABOVE = re.compile(r"\)  # (\w+)"), re.compile(r"\s+# (\w+)")
@@ -97,14 +99,21 @@ class _State:
     regions: list[_Region] = field(default_factory=list)
     note: str = ""
 
+    @property
+    def word(self) -> str:
+        """The type of the step in its author's language: the comment in a module has that."""
+        return self.kind
+
 
 class _Chart:
     """The chart of one machine."""
 
     def __init__(self, machine: AnyMachine, kinds: Mapping[str, str], lines: Mapping[str, int]) -> None:
         self._machine, self._kinds, self._lines = machine, kinds, lines
+        # The final states beside it are the same in every chart and are not drawn.
         running = next(state for state in machine.states_map.values() if state.id == "running")
         self.root = self._region(running)
+        self.handler = next((edge.target for edge in _edges(running) if edge.event == HANDLE), "")
 
     def states(self) -> Iterator[_State]:
         return _walk(self.root)
@@ -143,6 +152,8 @@ def _color(effect: Effect | None) -> str:
             return "person"
         case Ask() if effect.kind == "wait":
             return "time"
+        case Ask() if effect.runner == "server":
+            return "server"
         case Ask():
             return "agent" if effect.kind in _AGENT_KINDS else "server"
         case Spawn():
@@ -150,14 +161,16 @@ def _color(effect: Effect | None) -> str:
         case Assign() | ChangeFields():
             return "state"
         case Say():
-            return "person"
+            return "message"
         case Return() | Fail():
             return "end"
     return "control"
 
 
 def _work(effect: Effect) -> _Work:
+    # What the builder shows elsewhere, for every effect.
     own = [one for one in fields(effect) if one.name not in _COMMON]
+    # Only what differs from the default, as the compiler writes it into a module.
     given = {one.name: getattr(effect, one.name) for one in own if getattr(effect, one.name) != _default(one)}
     retry = None
     if effect.retry is not None:
@@ -195,6 +208,7 @@ def _guard(transition: Any, event: str | None) -> _Guard | None:
         name = getattr(spec.func, "__name__", "")
         if name in ("ok", "otherwise"):
             return _Guard(name)
+    # As the machine does it: an edge without event and guard has the guard `ok`.
     return None if event else _Guard("ok")
 
 
@@ -222,7 +236,7 @@ def picture_of(module: Module) -> Picture:
         if machine.derived:
             derived = {field: (one.reads, one.value) for field, one in machine.derived.items()}
             flow, beside = fields_flow(name, derived), "fields" if is_main else f"{name} fields"
-            panels.append(Panel(shorten(f"computed fields of {name}", 120), inputs, about, flow, beside))
+            panels.append(Panel(shorten(f"computed fields of {name}", 120), (), "", flow, beside))
     return Picture(workflow.name, tuple(panels))
 
 
@@ -230,8 +244,9 @@ def svg_of(module: Module) -> str:
     key = (module.digest, module.line_map)
     with _lock:
         found = _drawn.get(key)
+    # Drawn outside the lock. Two threads may draw the same picture, which is harmless.
     if found is None:
-        found = render_svg(picture_of(module))
+        found = render_svg(picture_of(module), themes=False)
         with _lock:
             _drawn[key] = found
             while len(_drawn) > _MOST_DRAWN:

@@ -34,6 +34,7 @@ def preview_reply(
     if pending is None:
         raise RefusedError("not_pending", f"`{visit[:200]}` is not pending in run {run}")
     effect = machine.steps[pending.state]
+    # From the schema, so that a question about a budget is previewed as well.
     answers = _answers(effect.schema(pending)) if isinstance(effect, Ask) else []
     found = [{"result": one, **_after(machine, now, visit, one, at, limits)} for one in answers]
     return {"workflow_id": run, "step_id": visit, "answers": found}
@@ -42,9 +43,11 @@ def preview_reply(
 def _answers(schema: Json) -> list[dict[str, Json]]:
     """All answers that a schema accepts, if they can be listed."""
     properties: Mapping[str, Any] = (schema or {}).get("properties", {})
+    # Two properties would have to be combined, and free text can't be listed.
     if len(properties) != 1:
         return []
     [(name, one)] = properties.items()
+    # A constant has a single answer, so there is nothing to compare.
     values = [True, False] if one.get("type") == "boolean" and "const" not in one else one.get("enum", [])
     return [{name: value} for value in values] if len(values) <= MOST_ANSWERS else []
 
@@ -54,6 +57,7 @@ def _after(
 ) -> dict[str, Json]:
     """The status of the run after an answer, and the steps that it would then wait in."""
     try:
+        # The machine is pure: the outcome is dropped, and the id is never stored.
         outcome = step(machine, now, Submit(at=at, id="preview", visit=visit, result=result), limits)
     except WfcError as error:
         return {"status": "refused", "message": now.mask.message(error.message)}
@@ -63,6 +67,7 @@ def _after(
         return {"status": "failed", "message": now.mask.message(why)}
     if then.status != "running":
         return {"status": then.status}
+    # What was pending before stays pending, and is not a consequence of the answer.
     following: list[Json] = [one for one in then.pending if one not in now.pending]
     return {"status": "pending_action", "next": following}
 
@@ -84,6 +89,7 @@ def migration_reply(row: RunRow, now: Snapshot, was: Module, current: Module) ->
 
 
 def _differences(was: Module, current: Module, row: RunRow) -> dict[str, Json]:
+    # The task is gone, so every step would be listed as removed; `blocked_by` says what matters.
     if row.task is not None and row.task not in current.workflow.tasks:
         return {"added": [], "removed": [], "changed": []}
     old, new = (_steps(machine_of(one, row.task, row.agent)) for one in (was, current))
@@ -100,5 +106,6 @@ def _steps(machine: AnyMachine) -> dict[str, list[Any]]:
     for node in structure_of(machine).nodes.values():
         effect = machine.steps.get(node.id)
         if effect is not None:
+            # Several states can belong to one step, such as those of a loop.
             found.setdefault(node.name, []).append(effect)
     return found

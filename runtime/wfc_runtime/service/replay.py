@@ -17,6 +17,7 @@ from wfc_runtime.machine.events import (
     ChildEnded,
     ChildRetried,
     Clock,
+    FieldsUpdated,
     Interrupted,
     Reopen,
     Start,
@@ -43,6 +44,7 @@ def replayed(
     for event in events:
         if event["seq"] > seq:
             break
+        # These events moved nothing when they happened.
         if event["event"] in STILL:
             continue
         happened = _event(event, run, snapshot, child)
@@ -52,6 +54,8 @@ def replayed(
             outcome = step(machine, snapshot, happened, limits)
         except WfcError:
             return None
+        # The recorded value was redacted or left out, and the run took another path with it: nothing after
+        # this is certain.
         if outcome.refusal is not None or outcome.entered != list(event.get("entered", ())):
             return None
         snapshot = outcome.snapshot
@@ -65,25 +69,36 @@ def _event(event: Event, run: str, snapshot: Snapshot | None, child: ChildResult
             return Start(at=at, id=id, inputs=event.get("inputs", {}), scope=event.get("scope", {}))
         case "submitted":
             served = event.get("actor") == "server"
-            return Submit(at=at, id=id, visit=event["step_id"], result=event.get("result"), served=served)
+            return Submit(
+                at=at,
+                id=id,
+                visit=event["step_id"],
+                result=event.get("result"),
+                served=served,
+                worktree=event.get("agent", {}).get("worktree"),
+            )
         case "clock":
             return Clock(at=at, id=id)
         case "interrupted":
             since = datetime.fromisoformat(event["since"]).timestamp()
             return Interrupted(at=at, id=id, visit=event["step_id"], since=since)
         case "cancelled":
+            # `keeps` only affects what is kept for a later retry, so assuming it is harmless here.
             return Cancel(at=at, id=id, reason=event.get("reason", ""), keeps=True)
         case "retried":
             reopen, renews = frozenset(event.get("reopened", ())), event.get("renews", True)
             return Reopen(at=at, id=id, visit=event.get("step_id", ""), reopen=reopen, renews=renews)
+        case "updated":
+            return FieldsUpdated(at=at, id=id, changes=event["changes"])
         case "child_retried":
             return ChildRetried(at=at, id=id, visit=event["step_id"], index=event["index"])
         case "child_ended" if snapshot is not None and event["step_id"] in snapshot.pending:
             place = snapshot.pending[event["step_id"]].children[event["index"]]
-            if "error" in event:
-                result: dict[str, Json] | None = {"error": event["error"]}
-            else:
-                result = child(str(place["run"])) if place and "run" in place else None
+            # The history has no results of children; they are read from the children themselves.
+            result = child(str(place["run"])) if place and "run" in place else None
+            if "error" in event and (result is None or "error" not in result):
+                # The child has been retried since, or is not known any more.
+                result = {"error": event["error"]}
             if result is None:
                 return None
             return ChildEnded(at=at, id=id, visit=event["step_id"], index=event["index"], result=result)

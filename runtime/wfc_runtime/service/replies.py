@@ -22,10 +22,11 @@ from wfc_runtime.store import HistoryRow, RunRow
 
 # Texts that agents read, in addition to those of the workflow itself.
 
+# Characters. Agents get these lists in each reply, and pay for every token of it.
 _LONGEST_ITEM = 1_000
 _ITEMS_SHOWN = 1_900
 _SHORTEST_ITEM = 48
-"""The items of a foreach get so many characters together, and each at least so many."""
+"""The maximum number of characters for all items of a foreach together, and the minimum for each."""
 STOPPED = {
     "running": "its parent no longer waits for it",
     "completed": "its parent has returned",
@@ -37,6 +38,7 @@ STOPPED = {
 
 def shown_item(item: Json, most: int = _LONGEST_ITEM) -> Json:
     """An item as lists show it: complete, or its beginning if it is long. The child has the complete item."""
+    # Two more characters for the quotes of a text.
     if len(json.dumps(item, ensure_ascii=False)) <= most + 2:
         return item
     text = (item if isinstance(item, str) else json.dumps(item, ensure_ascii=False))[:most]
@@ -76,6 +78,11 @@ def foreach_instruction(parameters: Mapping[str, Json]) -> str:
             f" Somebody is working on {'it' if count == 1 else f'{busy} of them'} (`worked_on`): leave "
             f"{'it' if busy == 1 else 'these'} alone unless that worker is gone."
         )
+    if parameters.get("isolation"):
+        more += (
+            " The work of each child is done in a git worktree of its own, on a new branch. If it has changes, keep it "
+            "and submit its `path` and `branch` as `worktree` in the results of delegate steps; otherwise remove it."
+        )
     if agent is None:
         who = "Execute the child yourself" if count == 1 else f"Execute the {count} children yourself"
         return (
@@ -83,6 +90,7 @@ def foreach_instruction(parameters: Mapping[str, Json]) -> str:
             f"completed or failed.{more} This step continues automatically after the last one."
         )
     whom = "a sub-agent" if agent == "@task" else f"the agent {agent}"
+    # With a single child, "in parallel" would only raise questions.
     give = "Give the child to" if count == 1 else f"Give each of the {count} children to"
     how = "" if count == 1 or sequential else ", in parallel"
     return (
@@ -130,8 +138,10 @@ def pending_reply(
     claimed: Mapping[str, float] = _NOTHING,
 ) -> Reply:
     """The pending actions of a run at the time `at`. `claimed`: visits that a server executes, with the start time."""
+    # Shown separately: the agent must not do what a server is already doing.
     served = {visit: one for visit, one in pending.items() if visit in claimed}
     gates = {visit: one for visit, one in pending.items() if one.state == GATE}
+    # A question about the budget hides everything else until a person has answered it.
     pending = gates or {visit: one for visit, one in pending.items() if visit not in claimed}
     found = {visit: machine.steps[one.state].action(one) for visit, one in pending.items()}
     actions = [_action(subject, visit, action, pending[visit], at) for visit, action in found.items()]
@@ -143,6 +153,7 @@ def pending_reply(
             action["result_schema"] = _asked_for(action["result_schema"], subject.reads)
         if effect.writes in machine.secrets:
             # Tells the client not to show or store it either.
+            # An action without a schema still gets one with this mark.
             action["result_schema"] = {**action.get("result_schema", {}), "writeOnly": True}
     shown: Reply = {"action": actions[0]} if len(actions) == 1 else {"actions": actions}
     return {
@@ -188,6 +199,7 @@ def ended_reply(subject: Subject, snapshot: Snapshot) -> Reply:
         reply["error"] = {**error, "hint": _failure_hint(error, subject)}
     else:
         return cancelled_reply(subject, error.get("message", ""))
+    # A cancelled run has been answered above: it has a reason instead of an error.
     following = _after_end(subject, snapshot.status)
     return {**reply, "next": _or_retry(subject, snapshot, following)}
 
@@ -215,24 +227,28 @@ def reply_of(
         reply = ended_reply(subject, snapshot)
     if not snapshot.outbox:
         return reply
+    # Messages come right after the status, before an action that may be long.
     first = {name: reply.pop(name) for name in ("workflow_id", "status")}
     return {**first, "messages": snapshot.mask.value(snapshot.outbox), **reply}
 
 
 def _asked_for(schema: Json, reads: frozenset[str]) -> Json:
     """The schema of a result without the parts that no step reads. A result with these parts is accepted too."""
+    # A part that the step requires stays, whether or not an expression names it.
     left_out = BOOKKEEPING - reads - set(schema.get("required", ()))
     kept = {name: one for name, one in schema["properties"].items() if name not in left_out}
     return {**schema, "properties": kept}
 
 
 def _action(subject: Subject, visit: str, action: Action, pending: Pending, at: float) -> dict[str, Json]:
+    # Parameters that are null were not given; listing them would only cost tokens.
     parameters = {name: value for name, value in action.parameters.items() if value is not None}
     instruction = action.instruction
     if action.type == "call":
         instruction = call_instruction(parameters["workflow"])
     if "children" in parameters:
         agent = parameters.get("agent")
+        # The prompt belongs to each child, and is not repeated beside the list.
         parameters["children"] = _children(parameters["children"], agent, parameters.pop("prompt", None))
         queued = sum(1 for child in pending.children if child is None)
         if queued:
@@ -254,6 +270,7 @@ def _action(subject: Subject, visit: str, action: Action, pending: Pending, at: 
         shown["overdue_seconds"] = int(at - pending.overdue_at)
     if pending.interrupted_at is not None:
         shown["interrupted_since"] = moment(pending.interrupted_at)
+    # A wait takes no answer, so a schema would invite one.
     if action.result_schema and pending.resume_at is None:
         shown["result_schema"] = action.result_schema
     return shown
@@ -262,6 +279,7 @@ def _action(subject: Subject, visit: str, action: Action, pending: Pending, at: 
 def _children(
     children: Sequence[dict[str, Json]], agent: str | None, before: Json = None
 ) -> list[dict[str, Json]]:
+    # The more children there are, the less of each item is shown: the reply has a bounded size.
     most = min(_LONGEST_ITEM, max(_SHORTEST_ITEM, _ITEMS_SHOWN // max(1, len(children))))
     found = []
     for child in children:
@@ -285,6 +303,7 @@ def _taken(parameters: Mapping[str, Json]) -> list[dict[str, Json]]:
     """The children that others work on, not the agent that gets this reply."""
     found = [child for child in parameters["children"] if "worked_on" in child]
     if parameters.get("agent") is None:
+        # An agent that executes children itself need not be warned about its own work.
         return [child for child in found if child["worked_on"]["by"] != THIS_SESSION]
     return found
 
@@ -299,13 +318,16 @@ def with_workers(reply: Reply, workers: Callable[[str], Worker | None]) -> Reply
         children = parameters.get("children", [])
         for child in children:
             found, known = workers(child["workflow_id"]), child.get("worked_on")
+            # The later of two reports wins, since an earlier worker may be gone.
             if found and (known is None or known["since"] < found["since"]):
                 child["worked_on"] = found
+        # The suggestion must not name a child that somebody already works on.
         free = [child for child in children if child not in _taken(parameters)]
         if free and reply["next"] == _look(children[0]["workflow_id"]):
             reply["next"] = _look(free[0]["workflow_id"])
     for action in actions_of(reply):
         if action["type"] == "foreach":
+            # Rebuilt, because the text mentions how many children are taken.
             action["instruction"] = foreach_instruction(action["parameters"])
     return reply
 
@@ -326,6 +348,7 @@ def _next(subject: Subject, actions: Mapping[str, Action]) -> str:
             subject, names[0] if len(names) == 1 else f"<each of {', '.join(names)}, in any order>"
         )
     for one in parameters:
+        # Children with an agent are done by that one, and the caller only waits.
         if one.get("children") and one.get("agent") is None:
             return _look(one["children"][0]["workflow_id"])
     if any("children" in one for one in parameters):
@@ -355,6 +378,7 @@ def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
     if snapshot.status != "failed" or snapshot.kept is None:
         return following
     failure = snapshot.failures[0]
+    # Nobody has answered anything before this failure, so a retry would repeat it.
     if failure.gate == "":
         return following
     call = f'retry_workflow(workflow_id="{subject.id}", step_id="{failure.visit}")'
@@ -373,6 +397,7 @@ def _failure_hint(error: Mapping[str, Json], subject: Subject) -> str:
 # Replies of calls that only read: fields, lists, history.
 
 OPEN = ("running",)
+# Statuses as callers name them, with those that the store has: a run in progress is `running` there.
 _STATUSES = {
     "open": OPEN,
     "pending_action": OPEN,
@@ -421,6 +446,7 @@ def _details(row: RunRow, at: float) -> dict[str, Json]:
     overdue_at = min((one["overdue_at"] for one in pending if "overdue_at" in one), default=at)
     if overdue_at < at:
         found["overdue_seconds"] = int(at - overdue_at)
+    # Short secrets are not redacted inside texts, so inputs are also compared as a whole.
     inputs = listed_inputs(snapshot.get("inputs", {}), snapshot.get("secrets", []))
     return {**found, "inputs": inputs} if inputs else found
 
@@ -463,6 +489,7 @@ def state_reply(row: RunRow, snapshot: Snapshot, fields: Sequence[str] | None) -
     if not fields:
         sizes = {name: size_of(value) for name, value in snapshot.state.items()}
         return {**reply, "fields": sizes, "next": f'get_workflow_state(workflow_id="{row.id}", fields=[...])'}
+    # A text is a sequence too, and would be taken for a list of single letters.
     if isinstance(fields, str) or not all(isinstance(name, str) for name in fields):
         raise RequestError("invalid_fields", "`fields` must be a list of field names")
     missing = [name for name in fields if name not in snapshot.state]
@@ -482,6 +509,7 @@ def history_reply(row: RunRow, events: list[HistoryRow], after: int) -> Reply:
         "events": [shown_event(event) for event in events],
     }
     last = events[-1].seq if events else after
+    # More events have been written, or the page is full.
     if last < row.version:
         reply["next"] = f'get_workflow_history(workflow_id="{row.id}", after={last})'
     return reply

@@ -15,7 +15,7 @@ class Retrying:
     """What is started over in one run."""
 
     visit: str = ""
-    """The failed visit. Empty: all of them, or none in a run that was cancelled because its parent failed."""
+    """The failed visit. Empty: all of several, or none in a run that was cancelled because its parent failed."""
     reopen: frozenset[str] = frozenset()
     """Its failed children that continue."""
     renews: bool = True
@@ -31,10 +31,12 @@ def is_failed_visit(snapshot: Snapshot, step_id: str) -> bool:
 
 def chosen_visit(snapshot: Snapshot, step_id: str, parent: str | None) -> str:
     """The failed visit that a caller means. Raises `RefusedError` if the run can't be retried."""
+    # Only the parent has failed; retrying the child alone would leave the parent as it is.
     if snapshot.status == "cancelled" and snapshot.kept is not None and parent is not None:
         raise RefusedError(
             "not_failed", "the run was cancelled because its parent failed", _retry_instead(parent)
         )
+    # Raises if the run can't be retried, whatever the step.
     kept_of(snapshot)
     if not step_id and len(snapshot.failures) > 1:
         names = ", ".join(f"`{one.visit}`" for one in snapshot.failures)
@@ -54,7 +56,9 @@ def whole(snapshot: Snapshot, visit: str, child: Callable[[str], Snapshot | None
             if now is not None and now.status == "failed" and now.failures and _has_gates(now):
                 check_child(was, now)
                 found.add(was)
-    return Retrying(visit, frozenset(found))
+    # Named in the history, so that the same retry of the child itself is recognized.
+    visits = [visit] if visit else [one.visit for one in snapshot.failures]
+    return Retrying(visits[0] if len(visits) == 1 else "", frozenset(found))
 
 
 def _has_gates(snapshot: Snapshot) -> bool:
@@ -76,6 +80,7 @@ def only(snapshot: Snapshot, run: str, child: str) -> Retrying:
     kept = kept_of(snapshot)
     for failure in snapshot.failures:
         if failure.children is not None and _index_of(failure.children.children, child) is not None:
+            # `renews=False`: the caller asked for this child, so its failed siblings are not started again.
             return Retrying(failure.visit, frozenset({child}), renews=False)
     if any(_index_of(one.children, child) is not None for one in kept.pending.values()):
         raise RefusedError("parent_failed", f"its parent {run} failed in another step", _retry_instead(run))

@@ -33,8 +33,11 @@ class LiveServers:
         """The name of this process in claims."""
         with self._lock:
             if self._me is None:
+                # Created on first use: a server that executes nothing leaves no file behind.
                 name = new_id()
                 self._me = (name, self._hold(name))
+                # The guard holds the same open file, so the lock outlives this process until its commands
+                # have ended, too.
                 _guard().hold(self._me[1])
             return self._me[0]
 
@@ -46,6 +49,7 @@ class LiveServers:
         try:
             opened = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
+            # No file: the owner has ended and removed it.
             return False
         try:
             if not _locked(opened):
@@ -53,6 +57,7 @@ class LiveServers:
             # Names are never reused, so the next caller finds no file and draws the same conclusion.
             with suppress(OSError):
                 path.unlink()
+            # The file is only removed by a process that could lock it, never by age or process id.
             return False
         finally:
             os.close(opened)
@@ -62,6 +67,8 @@ class LiveServers:
             if self._me is not None:
                 name, opened = self._me
                 with suppress(OSError):
+                    # Removed before the lock is released, so that nobody can find an unlocked file of a
+                    # living server.
                     (self._folder / name).unlink()
                 _guard().let_go(opened)
                 os.close(opened)
@@ -70,6 +77,7 @@ class LiveServers:
     def _hold(self, name: str) -> int:
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            # O_EXCL: a name is used once.
             opened = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError("store_unusable", f"{self._folder} can't be written: {error.strerror}") from None

@@ -46,8 +46,10 @@ class Ticker:
         try:
             due = self._tick()
         except WfcError as error:
+            # Any error is logged and survived: without this thread, no wait of any run would end.
             self._say(str(error))
         except Exception as error:
+            # Unexpected messages may quote private values, so only the type and the place are logged.
             self._say(without_words(error))
         else:
             self._said = ""

@@ -24,7 +24,7 @@ Event = Mapping[str, Any]
 MOST_LISTED = 500
 KINDS = (
     *("started", "submitted", "refused", "interrupted", "clock", "child_ended", "child_retried"),
-    *("cancelled", "migrated", "moved", "checkpoint", "retried", "journal"),
+    *("cancelled", "migrated", "moved", "checkpoint", "retried", "journal", "updated"),
 )
 FAILURES = "failures"
 """Used as a kind: every event with a failure, whether the run continued after it or not."""
@@ -52,7 +52,14 @@ def is_wanted(event: Event, kinds: frozenset[str] | None) -> bool:
 def newest_first(run: str, workflow: str, events: list[dict[str, Any]], more: bool) -> Reply:
     """A page of the history from the end. `more`: whether there are earlier events."""
     reply: Reply = {"workflow_id": run, "workflow": workflow, "events": events}
+    # The number of the oldest event on the page, from which the next page continues.
     return {**reply, "before": events[-1]["seq"]} if more and events else reply
+
+
+def starter_of(events: Sequence[Event]) -> dict[str, Json]:
+    """Who started a run, if its first event is there and says so."""
+    first = events[0] if events else {}
+    return {"started_by": first["actor"]} if first.get("event") == "started" and first.get("actor") else {}
 
 
 # Visits: one bar of the timeline each.
@@ -65,6 +72,7 @@ def visits_of(
 
     The events are the last ones of the run; `visits` are its counters after them, `pending` its pending visits.
     """
+    # Counters before the given events, so that the visits in them get their numbers.
     counts = Counter(visits)
     for event in events:
         counts.subtract(event.get("entered", ()))
@@ -72,6 +80,7 @@ def visits_of(
     open_: dict[str, dict[str, Json]] = {}
     for event in events:
         left: Counter[str] = Counter(event.get("left", ()))
+        # Closed first: an event may leave a state and enter it again, as another visit.
         for state in [state for state in open_ if left[state]]:
             left[state] -= 1
             _close(open_.pop(state), event)
@@ -85,10 +94,12 @@ def visits_of(
         for state in event.get("entered", ()):
             counts[state] += 1
             effect = structure.steps.get(state)
+            # Other effects complete at once and would be bars of no length.
             if not isinstance(effect, (Ask, Spawn, Delay)):
                 continue
             bar = _bar(structure, state, effect, counts, event)
             found.append(bar)
+            # Entered and left by the same event, such as a step that failed at once.
             if left[state]:
                 left[state] -= 1
                 _close(bar, event)
@@ -144,6 +155,7 @@ def _close(bar: dict[str, Json], event: Event) -> None:
     bar.update(ended=event["at"], to=event["seq"], seconds=_between(str(bar["began"]), event["at"]))
     notes = [note for note in event.get("notes", ()) if "code" in note]
     failures = [*notes, *([event["error"]] if "error" in event else [])]
+    # An event can end several visits; only the failure of this one counts.
     failed = next((one for one in failures if one.get("step_id") == bar["step_id"]), None)
     mine = event.get("step_id") == bar["step_id"]
     if failed is not None:
@@ -151,6 +163,7 @@ def _close(bar: dict[str, Json], event: Event) -> None:
     elif event["event"] == "cancelled":
         bar["outcome"] = "cancelled"
     else:
+        # Left without an answer of its own: another branch has ended the step around it.
         bar["outcome"] = "done" if mine or bar["waits_for"] == "time" else "left"
     if mine and event.get("actor"):
         bar["by"] = event["actor"]
@@ -181,6 +194,7 @@ def folded_state(
     for name, value in state.items():
         if not _is_reference(value):
             continue
+        # Not written after that event, so the present value is the one of that time.
         if last[name] <= seq and name in now:
             state[name] = now[name]
         else:

@@ -138,11 +138,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Migrate the file to the current schema: all steps or, if one fails, none."""
+    # Without a lock first: opening a current store, the usual case, must not wait for writers.
     if version_of(connection, path) == len(MIGRATIONS):
         return
     # The write lock comes first: the version is read again under it, since another process may have migrated meanwhile.
     connection.execute("BEGIN IMMEDIATE")
     try:
+        # Read again: this is the version under the lock.
         for number in range(version_of(connection, path), len(MIGRATIONS)):
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
@@ -199,8 +201,10 @@ def prepare_file(path: Path) -> None:
     try:
         if not folder.exists():
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            # Only in the default folder. A folder that the user names is the user's, and is left alone.
             if folder.name == ".wfc":
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        # `realpath`, because SQLite names the log after the target of a link.
         if _size_at(path) == 0 and _size_at(f"{os.path.realpath(path)}-wal"):
             # SQLite would create a new database and delete the log, with acknowledged answers in it.
             raise StoreError(
@@ -209,6 +213,7 @@ def prepare_file(path: Path) -> None:
                 "Restore the file that belongs to the log. To start with an empty store, delete the log too.",
             )
         if not path.exists():
+            # Created here and not by SQLite, whose file mode would depend on the umask.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         elif path.is_dir():
             raise StoreError("store_unusable", f"{path} is a folder, not a file")
@@ -238,6 +243,8 @@ def connect(
 ) -> sqlite3.Connection:
     """A connection with our settings, on a file with the current schema. `durable=False` is for temporary stores."""
     with translated(path):
+        # `isolation_level=None`: transactions are begun explicitly. The caller's locks make sure that one
+        # thread at a time uses the connection.
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -246,10 +253,12 @@ def connect(
             _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), busy_seconds)
             # NORMAL loses acknowledged steps when the power fails; OFF corrupts.
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
+            # macOS only: there, a plain fsync does not reach the disk.
             connection.execute("PRAGMA fullfsync = 1")
             connection.execute("PRAGMA foreign_keys = 1")
             # Overwrite values that a run has cleared and runs that were deleted; FAST would leave whole pages intact.
             connection.execute("PRAGMA secure_delete = 1")
+            # The file may come from somebody else, and its schema must not be able to call functions.
             connection.execute("PRAGMA trusted_schema = 0")
             # Writing over an existing part of the log costs half as much as extending it, because the file system
             # journals the new size: checkpoint early, so that the log starts over.
@@ -310,6 +319,7 @@ def damaged(path: Path, why: str) -> StoreError:
 
 def _primary_code(error: sqlite3.Error) -> int:
     # The low byte is the primary result code; the rest is the extended code.
+    # Errors that Python's module raises itself have no code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
@@ -357,12 +367,16 @@ def _read_only(path: Path) -> StoreError:
 def check_soundness(path: Path) -> None:
     """Raise `StoreError` if the file is not an intact store that this version can read."""
     with translated(path):
+        # Read-only and by URI: a check must not create a file, a log or a new schema.
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)
         try:
             version_of(connection, str(path))
+            # The first problem is enough, and `quick_check` skips the comparison of indexes with tables,
+            # which is slow.
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise damaged(path, str(verdict))
+            # A file of the right version whose tables are missing passes the check above.
             connection.execute("SELECT id FROM runs LIMIT 1").fetchone()
         finally:
             connection.close()

@@ -31,10 +31,12 @@ class OpenFiles:
     def __init__(self, path: Path) -> None:
         """Raises `OSError` if one of them is missing."""
         self.path = path
+        # Made absolute once: the process may change its working directory.
         self._absolute = os.path.abspath(path)
         self._beside = (f"{self._absolute}-wal", f"{self._absolute}-shm")
         found = self._found()
         self.identities = tuple(map(_identity, found))
+        # Remembered to notice a truncation. The index is left out, since SQLite rebuilds it from the log.
         self._sizes = (found[0].st_size, found[1].st_size)
         self._modified = found[0].st_mtime_ns
 
@@ -63,6 +65,7 @@ class OpenFiles:
             database = os.stat(name)
         except OSError:
             return True  # SQLite does neither to a database that has been moved.
+        # Another database has the name now: for SQLite, that is the same as a database that was moved.
         if _identity(database) != self.identities[0]:
             return True
         log, index = (_identity_at(f"{name}{suffix}") for suffix in _SUFFIXES[1:])
@@ -74,6 +77,7 @@ class OpenFiles:
         return is_unused and index in (None, own_index) and database.st_mtime_ns == self._modified
 
     def _found(self) -> tuple[os.stat_result, os.stat_result, os.stat_result]:
+        # `lstat` first: one call tells whether it is a link, and links are rare.
         database = os.lstat(self._absolute)
         log, index = self._beside
         if stat.S_ISLNK(database.st_mode):
@@ -98,6 +102,7 @@ class OpenFiles:
     # -- messages ----------------------------------------------------------------
 
     def _refusal(self, error: OSError | None = None) -> StoreError:
+        # Only errors that mean "not there" prove a replacement; a permission problem may go away.
         if error is not None and error.errno not in _ABSENT:
             return StoreError(
                 "store_unusable",
@@ -168,6 +173,7 @@ def _identity(found: os.stat_result) -> Identity:
 
 def _place_of(identity: Identity) -> str | None:
     """The current path of an open file of this process, from /proc; None if it was deleted or can't be found."""
+    # `/proc` exists on Linux only; elsewhere the message names no place.
     with suppress(OSError):
         for opened in os.listdir("/proc/self/fd"):
             with suppress(OSError):

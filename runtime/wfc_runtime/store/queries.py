@@ -49,6 +49,7 @@ def waiting_runs(path: Path) -> list[Waiting]:
     if not path.is_file():
         return []
     try:
+        # A short timeout: this is called while workflows are checked, and a busy store must not delay that.
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)
         try:
             rows = connection.execute(
@@ -69,6 +70,7 @@ def waiting_runs(path: Path) -> list[Waiting]:
 
 def _steps(pending: str) -> tuple[str, ...]:
     """The step of each visit: `improve@2` is a visit of `improve`."""
+    # Several visits of one step can be pending, such as in parallel branches; each step is named once.
     return tuple(dict.fromkeys(visit.partition("@")[0] for visit in pending.split()))
 
 
@@ -90,6 +92,8 @@ class ListFilter:
             conditions, values = " AND workflow = ?", [self.workflow]
         if self.beginning is not None:
             conditions += " AND id >= ? AND id < ?"
+            # A range instead of LIKE: it uses the index on `id`, and ids consist of ASCII characters below
+            # 0x7f.
             values += [self.beginning, f"{self.beginning}\x7f"]
         return conditions, tuple(values)
 
@@ -154,6 +158,7 @@ class Queries:
         """A run's row with a verified checksum. Raises `NotFoundError` if there is no such run."""
         for row in self._fetch(f"{_SEALED} WHERE id = ?", run_id):
             return self._sealed(row)
+        # No row: this raises the usual error.
         return self.require(run_id)
 
     def run_of_key(self, key: int) -> RunRow | None:
@@ -179,6 +184,7 @@ class Queries:
         if value is None:
             source = self._event(event)
             kept = json.loads(source.data)
+            # Rows of earlier versions have no checksum for such a reference.
             if written in (None, sealed(source.seq, name)) and name in kept.get("kept_as", ()):
                 return kept["result"]
         elif isinstance(value, str):
@@ -193,6 +199,8 @@ class Queries:
 
     def due_families(self, now: float) -> list[int]:
         """The families with due runs, the longest overdue first."""
+        # INDEXED BY makes sure that this never becomes a scan of all runs in progress: servers ask once a
+        # second.
         sql = "SELECT root FROM runs INDEXED BY runs_due WHERE status = 'running' AND due <= ? ORDER BY due"
         return list(dict.fromkeys(root for (root,) in self._fetch(sql, now)))
 
@@ -209,6 +217,7 @@ class Queries:
         self, statuses: tuple[str, ...], limit: int, before: int | None, chosen: ListFilter | None = None
     ) -> list[RunRow]:
         """Runs without a parent, newest first."""
+        # Larger than any key, so that the first page needs no other statement.
         newest = before if before is not None else 2**62
         more, wanted = chosen.sql() if chosen else ("", ())
         # One index range per status: sorting all rows of a status would get slower as the store grows.
@@ -236,13 +245,26 @@ class Queries:
         return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
 
     def last_answers(self, key: int) -> list[tuple[str, str | None, float]]:
-        """The open children of a run that have been answered: their id, who answered last, and when."""
+        """The open children of a run that have been answered since they were started or retried: their id, who answered
+        last, and when."""
         sql = (
             "SELECT runs.id, history.actor, history.at FROM runs JOIN history ON history.run = runs.key "
-            "AND history.seq = (SELECT MAX(seq) FROM history WHERE run = runs.key AND kind = 'submitted') "
-            "WHERE runs.parent = ? AND runs.status = 'running' AND runs.version > 1"
+            "AND history.seq = "
+            "(SELECT MAX(seq) FROM history WHERE run = runs.key AND kind IN ('submitted', 'retried')) "
+            # A child at version 1 has only been started, so nobody can have answered it.
+            "WHERE runs.parent = ? AND runs.status = 'running' AND runs.version > 1 AND history.kind = 'submitted'"
         )
         return [(run, actor, at) for run, actor, at in self._fetch(sql, key)]
+
+    def blockers_below(self, key: int) -> dict[str, str]:
+        """The open blockers of a run's descendants, by issue."""
+        sql = (
+            "WITH RECURSIVE below(key) AS (SELECT key FROM runs WHERE parent = ? AND status = 'running' UNION ALL "
+            "SELECT runs.key FROM runs JOIN below ON runs.parent = below.key WHERE runs.status = 'running') "
+            "SELECT issue.key, issue.value FROM below JOIN runs ON runs.key = below.key, "
+            "json_each(runs.snapshot, '$.blockers') AS issue ORDER BY below.key"
+        )
+        return {str(issue): str(text) for issue, text in self._fetch(sql, key)}
 
     def open_family(self, root: int) -> list[RunRow]:
         """The runs in progress of a family, parents first."""
@@ -281,6 +303,7 @@ class Queries:
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
         found = [self._event(row) for row in self._fetch(sql, key, after, limit)]
         first = max(after, 0) + 1
+        # Numbers are consecutive by construction. A gap means that rows were deleted.
         if [event.seq for event in found] != list(range(first, first + len(found))):
             raise damaged(self._path, f"events are missing from number {first} on")
         return found
@@ -295,6 +318,7 @@ class Queries:
     def counts(self) -> list[tuple[str, str, int]]:
         """How many runs without a parent there are, by workflow and status."""
         sql = "SELECT workflow, status, count(*) FROM runs INDEXED BY runs_of_workflow WHERE parent IS NULL "
+        # Grouped in the order of the index, so no run is read.
         return [(str(one), str(other), int(n)) for one, other, n in self._fetch(f"{sql} GROUP BY 1, 2")]
 
     def versions(self, workflow: str) -> list[tuple[str, int]]:
@@ -307,6 +331,7 @@ class Queries:
 
     def gates(self, limit: int, after: tuple[float, int, str] | None = None) -> list[GateRow]:
         """The visits that ask a person, the oldest first; only those that follow `after`."""
+        # A row value comparison continues exactly after the last row of a page, also if times are equal.
         sql = "SELECT run, visit, since FROM gates WHERE (since, run, visit) > (?, ?, ?) ORDER BY 3, 1, 2 LIMIT ?"
         return [GateRow(*row) for row in self._fetch(sql, *(after or (-1.0, 0, "")), limit)]
 
@@ -331,6 +356,8 @@ class Queries:
             "SELECT run, max(rowid) FROM history WHERE rowid > ? GROUP BY run ORDER BY max(rowid) LIMIT ?",
             (after, limit),
         )
+        # The checksum tells whether the row is still the one that the caller saw: a restored backup reuses
+        # row ids.
         known = ("SELECT checksum FROM history WHERE rowid = ?", (after,))
         last = ("SELECT rowid, checksum FROM history ORDER BY rowid DESC LIMIT 1", ())
         claims = ("SELECT group_concat(run || ' ' || visit || ' ' || owner) FROM claims", ())
@@ -360,6 +387,7 @@ class Queries:
         if not _fits(values, _EVENT_TYPES):
             raise self.damaged("an event")
         event = HistoryRow(*values)
+        # The second form is that of rows written by earlier versions.
         if written not in (event.seal, checksum(event.data, event.reply)):
             raise self.damaged(f"event {event.seq}")
         return event
@@ -388,6 +416,7 @@ class Queries:
         """Like `_fetch`, for short queries: writers may have to wait for it."""
         # After a write, the writer's connection has the pages cached; the reader's connection has to load them again.
         idle = self._writer.borrow() if self._writer is not None else None
+        # A write is in progress, and it may take as long as a flush to disk.
         if idle is None or self._writer is None:
             return self._fetch(sql, *values)
         try:
@@ -408,6 +437,7 @@ class Queries:
     ) -> list[list[tuple[Any, ...]]]:
         """Run the queries. The caller makes sure that only one thread uses the connection."""
         with translated(self._path, self._files):
+            # A single statement sees one commit anyway. Several need a transaction to see the same one.
             begin = len(questions) > 1 and not connection.in_transaction
             if begin:
                 connection.execute("BEGIN")
@@ -417,6 +447,7 @@ class Queries:
                 if begin:
                     connection.execute("COMMIT")
         if self._files is not None:
+            # After the read: if the file was replaced meanwhile, the result may be of the old one.
             self._files.check()
         return found
 

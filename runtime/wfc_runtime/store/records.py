@@ -43,6 +43,7 @@ class RunRow:
     """Whether `status` or `digest` differ from what was read."""
     may_be_served: bool = True
     """Whether a server may be executing an action of its family, so that claims have to be looked up."""
+    # Children are created in the same transaction as their parent.
     parent_row: RunRow | None = None
     """The parent of a run that has not been written yet; its key is only known after the insert."""
 
@@ -144,6 +145,7 @@ class Changes:
     closed_gates: list[tuple[RunRow, str]] = field(default_factory=list)
     """Visits that no longer ask anybody."""
 
+    # Modules and gates never change alone, so they are not tested here.
     def __bool__(self) -> bool:
         return bool(self.created or self.updated or self.history or self.claims or self.released)
 
@@ -154,6 +156,7 @@ class ConflictError(Exception):
 
 def sealed(content: int, facts: str, *times: float | None) -> int:
     """The checksum of a row: its content, already summed, and the other columns."""
+    # Ids from a client may contain lone surrogates, which strict UTF-8 refuses to encode.
     found = crc32(facts.encode("utf-8", "surrogatepass"), content)
     for time in times:
         found = crc32(_NEVER if time is None else _TIME.pack(time), found)

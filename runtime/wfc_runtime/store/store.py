@@ -80,6 +80,7 @@ class Store:
         self.enter, self.leave = self._writer.enter, self._writer.leave
 
     def close(self) -> None:
+        # The reader first, so that the writer's connection is the last one and does the checkpoint.
         self._read_connection.close()
         if self._files.may_checkpoint():
             self._write_connection.close()
@@ -98,6 +99,7 @@ class Store:
         """Read, compute and write under the write lock, for a caller that keeps losing to faster writers."""
 
         def job(connection: sqlite3.Connection) -> T:
+            # Queries on the connection that holds the lock, which must not ask the writer for it again.
             changes, result = work(Queries(connection, self.path))
             self._write(connection, changes)
             return result
@@ -113,6 +115,7 @@ class Store:
             if found is None:
                 raise NotFoundError("unknown_run", f"there is no run `{run_id}` to delete")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
+            # Children, fields, history, claims and gates are deleted by the foreign keys.
             connection.execute("DELETE FROM runs WHERE key = ?", found)
             return int(count)
 
@@ -128,6 +131,7 @@ class Store:
     # -- writing ---------------------------------------------------------------
 
     def _write(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        # Checked inside the transaction, since a server may have claimed the visit after it was read.
         for row, visit in changes.free:
             if connection.execute(
                 "SELECT 1 FROM claims WHERE run = ? AND visit = ?", (row.key, visit)
@@ -141,6 +145,7 @@ class Store:
             connection.execute(_MODULE, (digest, *module))
         # Updates come first: they detect a lost race. The winner's children have the same ids as the ones created here.
         for row, read_version in changes.updated.values():
+            # With claims of its own in the same call, a new claim of the family is expected.
             self._move(connection, row, read_version, is_unserved=not (row.may_be_served or changes.claims))
             self._hook("run")
             self._write_fields(connection, row)
@@ -161,10 +166,12 @@ class Store:
         sql = _TURNED if row.turned else _MOVED
         if is_unserved:
             sql, values = sql + _UNSERVED, (*values, row.root)
+        # Another version, or a claim that has appeared: in both cases the caller has to read again.
         if connection.execute(sql, values).rowcount != 1:
             raise ConflictError(row.id)
 
     def _claim(self, connection: sqlite3.Connection, claim: ClaimRow, read_version: int) -> None:
+        # A claim does not change the run's version, so that is compared explicitly.
         found = connection.execute("SELECT version FROM runs WHERE key = ?", (claim.run,)).fetchone()
         values = (claim.root, claim.run, claim.visit, claim.at, claim.owner, claim.returned)
         if found != (read_version,) or connection.execute(_CLAIM, values).rowcount != 1:
@@ -173,6 +180,7 @@ class Store:
 
     def _create(self, connection: sqlite3.Connection, row: RunRow) -> None:
         if row.parent_row is not None:
+            # The parent may have been inserted a moment ago in this same transaction.
             row.parent, row.root = row.parent_row.key, row.parent_row.root
         cursor = connection.execute(_RUN, (*_fixed(row), *_turning(row), *_moving(row)))
         if cursor.rowcount != 1:
@@ -198,6 +206,7 @@ def _opened(
     """A write connection, a read connection (reads must not wait for a commit), and the files that both have open."""
     for _ in range(_TRIES):
         prepare_file(path)
+        # Compared after opening: between the two calls the path may be given to another file.
         before = identity_of(path)
         connections: list[sqlite3.Connection] = []
         try:
@@ -243,6 +252,7 @@ def _moving(row: RunRow) -> tuple[object, ...]:
 
 
 def _field(name: str, value: str | int) -> tuple[object, ...]:
+    # A field that is the unchanged result of an event stores the event's number instead of a copy.
     if isinstance(value, int):
         return value, sealed(value, name), None
     return None, sealed(checksum(value), name), value

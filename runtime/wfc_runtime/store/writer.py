@@ -26,11 +26,14 @@ class _Ticket(Generic[T]):
     """A queued job and the thread that waits for it."""
 
     def __init__(self, job: Callable[[sqlite3.Connection], T]) -> None:
+        # `done` and `error` are written by the leader before it releases `turn`, which is what the waiting
+        # thread blocks on.
         self.job = job
         self.done = False
         self.leads = False
         self.turn = Lock()
         """Released when the job is done, or when this thread becomes the leader."""
+        # Acquired at once and released by another thread: a semaphore for one waiter.
         self.turn.acquire()
         self.error: BaseException | None = None
         self.result: T
@@ -39,6 +42,7 @@ class _Ticket(Generic[T]):
         try:
             self.result = self.job(connection)
         except Exception as error:
+            # Not BaseException: an interrupt of the leader is not the fault of this job, and ends the batch.
             self.error = error
 
     def outcome(self) -> T:
@@ -81,12 +85,14 @@ class Writer:
         ticket = _Ticket(job)
         with self._changed:
             self._queue.append(ticket)  # type: ignore[arg-type]  # each job knows its own type
+            # Decided under the lock, so that exactly one thread leads.
             ticket.leads = not self._is_led
             self._is_led = True
             self._notify_leader()
         try:
             if not ticket.leads:
                 ticket.turn.acquire()
+            # The previous leader may already have executed this job in its batch.
             if not ticket.done:
                 self._commit_batch()
         finally:
@@ -110,6 +116,7 @@ class Writer:
         except BaseException as error:
             for ticket in batch:
                 ticket.error = error
+            # KeyboardInterrupt and the like must also reach the thread that they were sent to.
             if not isinstance(error, Exception):
                 raise
         finally:
@@ -122,6 +129,7 @@ class Writer:
 
     def _gather(self) -> list[_Ticket[object]]:
         with self._changed:
+            # Waits only while announced calls are missing; a single client is never delayed.
             self._changed.wait_for(self._is_enough, _PATIENCE)
             batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
         return batch
@@ -136,6 +144,7 @@ class Writer:
     def _hand_on(self) -> None:
         with self._changed:
             self._is_led = bool(self._queue)
+            # Woken as a leader, not because its job is done; `done` tells the two apart.
             if self._queue:
                 self._queue[0].leads = True
                 self._queue[0].turn.release()
@@ -145,12 +154,15 @@ class Writer:
         with self._changed:
             if ticket in self._queue:
                 self._queue.remove(ticket)
+        # A leader that was interrupted before its batch began: the queue would otherwise wait forever.
         if ticket.leads:
             self._hand_on()
 
     def _transaction(self, batch: list[_Ticket[object]]) -> None:
         """One commit. The files are checked first: answers written to a replaced file would be lost."""
         connection = self._connection
+        # IMMEDIATE takes the write lock now. A deferred transaction could fail with SQLITE_BUSY in the middle
+        # of a job.
         connection.execute("BEGIN IMMEDIATE")
         try:
             self._hook("begun")

@@ -152,3 +152,39 @@ def test_a_task_that_was_added_or_removed_is_shown() -> None:
     more = "  more:\n    steps:\n      - {id: peep, type: shell, command: ls}\n"
     assert [one.how for one in compare(file_of(BASE), file_of(BASE + more))] == ["added"]
     assert [one.how for one in compare(file_of(BASE + more), file_of(BASE))] == ["removed"]
+
+
+COMPUTED = """\
+name: "w:count"
+description: Counts.
+version: "1.0.0"
+default_state: {raw: {items: [], at: "{{ now() }}"}}
+state_schema:
+  computed:
+    left: {from: raw.items, transform: input.length}
+config: {timeout_seconds: 60}
+steps:
+  - {id: note, type: state_update, path: raw.items, operation: append, value: "{{ left }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "detail"),
+    [
+        ("transform: input.length", "transform: input.length + 1", "left", "value"),
+        ("from: raw.items", "from: [raw.items, raw.at]", "left", "from"),
+        ("transform: input.length", "transform: input.length, fallback: 0", "left", "fallback"),
+        ("{{ now() }}", "{{ uuid() }}", "at", "at_start"),
+        ("timeout_seconds: 60", "timeout_seconds: 90", "w:count", "deadline"),
+    ],
+)
+def test_what_a_field_is_computed_from_and_the_limit_of_a_run_are_compared(
+    old: str, new: str, name: str, detail: str
+) -> None:
+    [change] = [
+        one
+        for one in compare(file_of(COMPUTED), file_of(COMPUTED.replace(old, new)))
+        if one.what in ("field", "workflow")
+    ]
+    assert (change.how, change.name) == ("changed", name)
+    assert detail in [one.name for one in change.details]

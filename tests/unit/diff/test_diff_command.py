@@ -146,6 +146,49 @@ def test_a_new_version_with_errors_is_told_as_such(project: Path) -> None:
     assert "the new version has 1 error; see `wfc check workflows/one.yaml`\n" in out
 
 
+MISSION = """\
+# Workflow: Tour
+
+```yaml
+phase:
+  id: look
+  number: 1
+  agents: [{type: guide}]
+  completion: every room is described
+```
+"""
+
+
+def test_agents_and_definitions_of_each_version_count(project: Path) -> None:
+    mission, agents = Path(".claude", "workflows", "tour"), Path(".claude", "agents")
+    for folder in (mission, agents):
+        folder.mkdir(parents=True)
+    (mission / "workflow.md").write_text(MISSION, encoding="utf-8")
+    (mission / "definition.md").write_text("# Objective\n\nSee the house.\n", encoding="utf-8")
+    agent = agents / "guide.md"
+    agent.write_text("---\nname: guide\n---\nShow the rooms.\n", encoding="utf-8")
+    commit("a mission")
+    assert run("HEAD") == (0, "no difference\n")
+    assert as_json("HEAD~1")["workflows"][0]["status"] == "added"
+    agent.write_text("---\nname: guide\n---\nShow the cellar.\n", encoding="utf-8")
+    [found] = as_json("HEAD")["workflows"]
+    assert (found["workflow"], found["status"]) == ("tour", "changed")
+    assert "Show the cellar." in run("HEAD")[1]
+    commit("another brief")
+    (mission / "definition.md").write_text("# Objective\n\nSee the garden.\n", encoding="utf-8")
+    said = run("HEAD")[1]
+    assert "See the garden." in said
+    assert "cellar" not in said
+    assert "Show the rooms." in run("HEAD~1", "HEAD")[1]
+    place = f"{mission.as_posix()}/workflow.md"
+    assert "See the house." in run(f"HEAD:{place}", place)[1]
+    # An agent that only the old version has is none of the new one.
+    git("checkout", "-q", ".")
+    agent.unlink()
+    [found] = as_json("HEAD")["workflows"]
+    assert found["errors"] == 1
+
+
 def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -> None:
     write("one", ONE.replace("command: make", 'command: "make `x`"').replace("id: ask", "id: ask_now"))
     status, out = run("HEAD", "--format", "markdown")
@@ -190,3 +233,37 @@ def test_outside_of_git_two_files_can_be_compared_and_revisions_are_refused(
     assert run("a.yaml", "b.yaml") == (0, "no difference\n")
     with pytest.raises(click.UsageError, match="not in a git repository"):
         run("HEAD")
+
+
+def test_the_text_of_an_instructions_file_is_compared_too(project: Path) -> None:
+    named = """\
+name: named
+version: "1.0.0"
+steps:
+  - {id: review, type: delegate, instructions_file: ../prompts/review.md}
+"""
+    write("named", named)
+    prompt = project / "prompts" / "review.md"
+    prompt.parent.mkdir()
+    prompt.write_text("Review it.\nBe kind.\n")
+    commit("name a file")
+    assert run("HEAD") == (0, "no difference\n")
+    prompt.write_text("Review it.\nBe strict.\n")
+    [found] = as_json("HEAD")["workflows"]
+    [change] = found["changes"]
+    assert change["details"] == [
+        {
+            "name": "text of instructions_file",
+            "old": "Review it.\nBe kind.",
+            "new": "Review it.\nBe strict.",
+        }
+    ]
+    assert "Be strict." in run("HEAD")[1]
+    commit("be strict")
+    # Between two commits, and between a revision of one file and the file itself.
+    write("one", ONE)
+    assert [one["workflow"] for one in as_json("HEAD~1", "HEAD")["workflows"]] == ["named"]
+    again = as_json("HEAD~1:workflows/named.yaml", "workflows/named.yaml")
+    assert again["workflows"][0]["changes"][0]["details"] == change["details"]
+    prompt.unlink()
+    assert as_json("HEAD")["workflows"][0]["errors"] == 1

@@ -67,6 +67,12 @@ def test_tojson_refuses_what_is_not_json(expression: str, says: str) -> None:
     assert says in failure("{{ " + expression + " }}").message
 
 
+@pytest.mark.parametrize("to", ["int", "num", "float"])
+@pytest.mark.parametrize("number", [2**53 + 1, -(10**30) - 7, 0])
+def test_convert_keeps_every_digit_of_a_whole_number(to: str, number: int) -> None:
+    assert value(f"'{number}' | convert('{to}')") == number
+
+
 def test_hash_is_the_beginning_of_the_sha256() -> None:
     assert value("'abc' | hash") == hashlib.sha256(b"abc").hexdigest()[:16]
     assert value("'ä' | hash") == hashlib.sha256("ä".encode()).hexdigest()[:16]

@@ -28,6 +28,7 @@ from .support import NOW, ev, failure, value
         ("range(0)", []),
         ("dict(a=1, b=[])", {"a": 1, "b": []}),
         ("dict({'a': 1}, b=2)", {"a": 1, "b": 2}),
+        ("dict({'a': 1, 'b': 1}, {'a': 2}, c=3)", {"a": 2, "b": 1, "c": 3}),
     ],
 )
 def test_a_function_gives_its_result(expression: str, result: Any) -> None:
@@ -59,7 +60,7 @@ def test_ids_come_from_the_seed() -> None:
         ("range('a')", "range takes whole numbers, not text"),
         ("range(1, 2, 0)", "steps of 0"),
         ("now(1)", "wrong arguments: it is now()"),
-        ("dict(1)", "at most one object"),
+        ("dict(1)", "dict takes objects"),
         ("now().strftime('%Q')", "strftime has no '%Q'"),
         ("now().strftime('%1000Y')", "strftime has no '%1'"),
         ("now().tzinfo", "it has no 'tzinfo'"),

@@ -266,7 +266,7 @@ def test_derived_fields_are_shown_with_what_they_are_computed_from() -> None:
     module = shipped("deps-audit")
     panel = next(one for one in to_picture(module).panels if one.chart == "fields")
     assert [node.title for node in panel.flow.nodes] == [
-        "",
+        "state",
         "report",
         "outdated",
         "major",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from statemachine.orderedset import OrderedSet
 
-from tests.support import ROOT
+from tests.support import is_sampled, shipped_modules
 from tests.unit.machine.support import NOON, AnyMachine, compiled
 from tests.unit.machine.test_flow import LOOP, WHILE
 from tests.unit.machine.test_parallel import CHECKS, RETURN
@@ -21,7 +21,6 @@ from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import _first_snapshot, _happen, _outcome, step
 from wfc_runtime.machine.values import Limits
-from wfc_runtime.registry import Registry
 
 LIMITS = Limits()
 NESTED = """
@@ -60,7 +59,7 @@ steps:
   - {id: last, type: return, needs_state: [n], value: "{{ state.n }}"}
 """
 texts = {"checks": CHECKS, "return in a branch": RETURN, "nested": NESTED, "while": WHILE, "goto": LOOP}
-MODULES = Registry(ROOT / "generated").modules()
+MODULES = [one for one in shipped_modules() if is_sampled(one.workflow.name)]
 MACHINES = [
     pytest.param(machine, id=f"{module.workflow.name}/{name}")
     for module in MODULES

@@ -2,8 +2,8 @@
 
 A source is a value from outside: an input, an answer, the output of a command, the text of a file. Taint is propagated
 from sources through templates (`expressions`) and steps (`effects`) into variables; rules ask for the taint of a sink,
-such as a shell command. A variable is a definition of a state field, an input of a task, its `item` or `previous`, or
-the result of a scope.
+such as a shell command. A variable is a definition of a state field, an input of a task, its `item` or `previous`, the
+item of a loop, or the result of a scope.
 
 All variables start clean. A worklist evaluates each step and joins the result to the variables that it writes; a step
 is evaluated again only if a variable that it read has changed. A variable can only get worse, and only a few times, so
@@ -29,9 +29,10 @@ from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task
 from wfc.language.dialect import Language
-from wfc.language.scopes import runners
+from wfc.language.scopes import loop_variables, runners
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Step
+from wfc.language.steps.protocol import Variables
 from wfc.language.values import Text, Tree
 from wfc.project import SourceFile
 from wfc.template import Template
@@ -55,6 +56,7 @@ def _settled(node: nodes.Expr, outcome: bool) -> nodes.Expr | None:
     if (operand.op, outcome) not in _SAME:
         return None
     if operand.op in ("eq", "ne"):
+        # A comparison with another variable proves nothing.
         return node.expr if isinstance(operand.expr, nodes.Const) else None
     listed = operand.expr
     known = isinstance(listed, nodes.List | nodes.Tuple) and all(
@@ -80,8 +82,16 @@ class File(Protocol):
 class Names:
     """The taint of the names that a template may use."""
 
-    def __init__(self, file: File, home: ScopeTypes, place: Place | None, names: Mapping[str, Taint]) -> None:
+    def __init__(
+        self,
+        file: File,
+        home: ScopeTypes,
+        place: Place | None,
+        names: Mapping[str, Taint],
+        loops: tuple[Variables, ...] = (),
+    ) -> None:
         self._file, self._home, self._place, self._own = file, home, place, names
+        self._loops = loops
 
     @property
     def policy(self) -> Policy:
@@ -95,7 +105,9 @@ class Names:
     def field(self, name: str | None) -> Taint:
         masks = self._home.inference.definitions.masks
         if name is None:
+            # The whole state is as bad as its worst field.
             return only(joined(self.field(field) for field in masks).whole)
+        # Without a place, every definition of the field may reach the template.
         mask = self._home.states.mask_at(self._place.node, name) if self._place else 0
         return self._file.read_field(self._home, name, mask or masks.get(name, 0))
 
@@ -106,6 +118,7 @@ class Names:
         decl = scope.declared_inputs.get(name)
         if decl is None:
             return CLEAN
+        # A task that nothing runs is treated like a workflow: its inputs come from outside.
         if isinstance(scope, Task) and self._file.is_run(scope):
             return of_declaration(decl, self._file.read(("input", scope, name)), self.policy)
         return _given_at_start(scope, name, decl, self.policy, self._file.language)
@@ -113,6 +126,11 @@ class Names:
     def other(self, name: str) -> Taint:
         if name in self._own:
             return self._own[name]
+        for loop in reversed(self._loops):
+            if name in (loop.item, loop.index):
+                is_item = name == loop.item and loop.items is not None
+                return self._file.read(("item", loop.items)) if is_item else CLEAN
+        # `index`, `total` and the like are numbers or made by the runtime.
         is_child = isinstance(self._home.scope, Task) and name in ("item", "previous")
         return self._file.read((name, self._home.scope)) if is_child else CLEAN
 
@@ -139,6 +157,7 @@ def _keys(node: Node | None) -> Iterator[Scalar]:
 # The analysis.
 
 _DEEPEST_CALL = 5
+# Workflows that are being analysed, to detect recursion.
 _underway: list[SourceFile] = []
 
 
@@ -152,6 +171,7 @@ def _taint_of(file: SourceFile, policy: Policy) -> FileTaint | None:
     types = types_of(file)
     if types is None or file.workflow is None:
         return None
+    # Removed even after an error, so that a later analysis does not take the file for recursive.
     _underway.append(file)
     try:
         return FileTaint(file, types, policy)
@@ -170,6 +190,7 @@ class FileTaint:
         }
         self.tasks = {scope.task_name: scope for scope in self.scopes if isinstance(scope, Task)}
         self._places: dict[Step, dict[Scalar, Place]] = {}
+        self._loops = {step: found for scope in self.scopes for step, found in loop_variables(scope).items()}
         self._run_by = runners(file.workflow) if file.workflow else {}
         self._values: dict[Variable, Taint] = {}
         self._readers: dict[Variable, dict[Step, None]] = {}
@@ -187,6 +208,7 @@ class FileTaint:
         todo = deque(self._homes)
         waiting = set(todo)
         while todo:
+            # Reads during the evaluation are recorded for this step.
             step = self._job = todo.popleft()
             waiting.discard(step)
             for variable, taint in outcome_of(step, self, self._homes[step]):
@@ -196,6 +218,7 @@ class FileTaint:
                 if found is known:
                     continue
                 self._values[variable] = found
+                # A step that is already queued will see the new value anyway.
                 fresh = [reader for reader in self._readers_of(variable) if reader not in waiting]
                 todo.extend(fresh)
                 waiting.update(fresh)
@@ -250,7 +273,7 @@ class FileTaint:
         home = self._homes[step]
         if step not in self._places:
             self._places[step] = {one.text.node: one for one in home.inference.texts(step).all}
-        return Names(self, home, self._places[step].get(node), names)
+        return Names(self, home, self._places[step].get(node), names, self._loops.get(step, ()))
 
     def pieces(self, step: Step, text: Text) -> list[Piece]:
         """The parts of a template: literal text, and the taint of each inserted value."""
@@ -273,6 +296,7 @@ class FileTaint:
         """The taint of another workflow's result, given that of its inputs; None if that can't be known."""
         found = self._file.project.named(name)
         # Recursion and very deep chains are cut: the caller then takes the result for untrusted.
+        # Several workflows with that name are an error, and which one is called is not known.
         if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
             return None
         taint = taint_of(found[0], self.policy)
@@ -301,5 +325,6 @@ def _ends_without_return(found: ScopeTypes) -> bool:
 
 def _with_inputs(taint: Taint, given: Flow | None) -> Taint:
     """A value of another workflow as its caller sees it: its inputs are the values that the caller gave."""
+    # The callee's inputs are untrusted in themselves; here it is known what the caller gave.
     flow = given if taint.flow is not None and taint.flow.level is Level.INPUT else taint.flow
     return record({key: _with_inputs(part, given) for key, part in taint.parts.items()}, flow)

@@ -133,6 +133,7 @@ def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
         yield from _answered(step, file, home)
     if child is not None:
         yield from (_task if child.is_task else _workflow)(child, file, home)
+    yield from _turns(step, file, home)
     yield from _changed(step, file, home)
     yield from _assigned(step, file, home)
     yield from _returned(step, file, home)
@@ -190,6 +191,19 @@ def _assigned(step: Step, file: File, home: ScopeTypes) -> Outcome:
     output = step.values.get("output_to")
     if output is not None and output.text not in computed:
         yield from _kept(step, home, record(names))
+
+
+def _turns(step: Step, file: File, home: ScopeTypes) -> Outcome:
+    """The item of each turn of a loop over a list: as a name, and in the field that `item_to` names."""
+    loop = step.names_inside()
+    if loop is None or loop.items is None:
+        return
+    item = file.tree(step, loop.items.node, {}).item
+    taken = item.then(f"{file.language.call(step)} takes each item of it", loop.items.span)
+    yield ("item", loop.items), taken
+    field = step.values.get("item_to")
+    if field is not None:
+        yield from _kept(step, home, taken, field.text)
 
 
 def _changed(step: Step, file: File, home: ScopeTypes) -> Outcome:

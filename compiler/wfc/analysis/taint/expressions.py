@@ -28,6 +28,7 @@ _COUNTING = frozenset(
     name
     for methods in METHODS.values()
     for name, signature in methods.items()
+    # `changed` compares values and gives no number.
     if signature.gives in NUMBERS and name not in ("changed",)
 )
 _PICKING = frozenset({"first", "last", "max", "min"})
@@ -47,11 +48,14 @@ class Uses:
         return self._filter(node.name, base, node.args, node.kwargs)
 
     def _filter(self, name: str, base: Taint, args: list[nodes.Expr], named: Named) -> Taint:
+        # The policy of the sink decides what is harmless: quoting helps in a shell, and not in a path.
         if name in self._policy.cleaning:
             return CLEAN
         if name in ("default", "d"):
+            # The default may be untrusted as well.
             return join(base, self._argument(args, named, 0, "default_value"))
         if name in _PICKING:
+            # A text as operand gives one of its characters.
             return base.item if ITEMS in base.parts else only(base.whole)
         if name in _SAME_ITEMS:
             return base.as_list()
@@ -74,6 +78,7 @@ class Uses:
                 found = found.get(int(key) if key is not None and key.isdigit() else key)
             return join(found, self._argument([], named, 0, "default"))
         name = _text(args[0]) if args else None
+        # A computed name of a filter may be any filter.
         return self._filter(name, item, args[1:], named) if name is not None else only(item.whole)
 
     def _regex(self, name: str, base: Taint, args: list[nodes.Expr]) -> Taint:
@@ -86,6 +91,7 @@ class Uses:
             )
         if self._policy.characters.picks_safe(constants[0]):
             return listed(CLEAN, base.whole) if name == "regex_findall" else CLEAN
+        # A search returns the groups of one match, so its list has a known length.
         return listed(only(base.whole), base.whole, bounded=name == "regex_search")
 
     def _mixed(self, base: Taint, args: list[nodes.Expr], named: Named) -> Taint:
@@ -109,13 +115,21 @@ class Uses:
         if isinstance(target, nodes.Name) and target.name in ("dict", "namespace"):
             parts = {word.key: self._evaluate(word.value) for word in node.kwargs}
             return join(record(parts), joined(map(self._evaluate, node.args)))
+        if isinstance(target, nodes.Name) and target.name == "get" and len(node.args) > 1:
+            return self._got(self._evaluate(node.args[0]), node.args[1:])
+        if isinstance(target, nodes.Name) and target.name == "render":
+            return self._mixed(CLEAN, node.args, node.kwargs)
         return CLEAN
+
+    def _got(self, base: Taint, args: list[nodes.Expr]) -> Taint:
+        """The value of a key, or the default."""
+        key = args[0].value if isinstance(args[0], nodes.Const) else None
+        found = base.get(key if isinstance(key, str | int) else None)
+        return join(found, joined(map(self._evaluate, args[1:])))
 
     def _method(self, name: str, base: Taint, node: nodes.Call) -> Taint:
         if name == "get" and node.args:
-            key = node.args[0].value if isinstance(node.args[0], nodes.Const) else None
-            found = base.get(key if isinstance(key, str | int) else None)
-            return join(found, joined(map(self._evaluate, node.args[1:])))
+            return self._got(base, node.args)
         if name == "values":
             return listed(only(base.whole), base.flow)
         if name == "keys":
@@ -224,6 +238,7 @@ class Walk:
                 case nodes.Assign():
                     self._bind(node.target, self.value(node.node))
                 case nodes.AssignBlock():
+                    # The block is rendered to text, so its parts are joined.
                     flow = None
                     for hole in holes_in(self._pieces(node.body)):
                         flow = worse(flow, hole.flow)
@@ -237,6 +252,7 @@ class Walk:
             return Literal("")
         quoted = None
         if isinstance(node, nodes.Filter) and node.name == "shquote" and node.node is not None:
+            # The taint of the value inside the quotes is needed for what quoting does not prevent.
             quoted = self.value(node.node)
         return Hole(node, self.value(node), quoted, self._outermost)
 
@@ -247,6 +263,7 @@ class Walk:
     def _for(self, node: nodes.For) -> Choice:
         before = dict(self._locals)
         self._bind(node.target, self.value(node.iter).item)
+        # Positions in a loop are numbers.
         self._locals["loop"] = CLEAN
         body = self._pieces(node.body)
         self._locals = before
@@ -261,11 +278,13 @@ class Walk:
                 self._locals[target.name] = join(known, record({target.attr: taint}))
             case nodes.Tuple():
                 for item in target.items:
+                    # Which item goes to which name is not tracked.
                     self._bind(item, only(taint.whole))
 
     # -- expressions -----------------------------------------------------------
 
     def value(self, node: nodes.Node) -> Taint:
+        # A condition on the path has shown that the expression is one of some constants.
         if self._settled and node in self._settled:
             return CLEAN
         match node:
@@ -305,6 +324,7 @@ class Walk:
         keys = [key.value if isinstance(key, nodes.Const) else None for key, _ in parts]
         if all(isinstance(key, str) for key in keys):
             return record({str(key): part for key, (_, part) in zip(keys, parts, strict=True)})
+        # With a computed key, every property may have any of the values.
         return only(joined(part for _, part in parts).whole)
 
     def _name(self, name: str) -> Taint:

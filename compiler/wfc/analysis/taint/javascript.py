@@ -6,7 +6,7 @@ from jinja2 import nodes
 
 from wfc.analysis.taint.expressions import Walk
 from wfc.analysis.taint.values import CLEAN, ITEMS, Taint, join, joined, listed, only, worse
-from wfc.javascript.tree import REGEX, SPREAD, TYPEOF
+from wfc.javascript.tree import REGEX, SPREAD, TYPEOF, names_of
 
 _CLEAN_METHODS = frozenset(
     {"charCodeAt", "codePointAt", "endsWith", "every", "findIndex", "findLastIndex", "hasOwnProperty", "includes",
@@ -51,10 +51,14 @@ class ScriptWalk(Walk):
                 return CLEAN
             return only(joined(iter(given)).whole)
         before = dict(self._locals)
-        for place, name in enumerate(node.args):
-            self._locals[name.name] = given[place] if place < len(given) else CLEAN
-        # A body with statements may return anything that it was given or can read.
-        found = self.value(node.body[0]) if node.body else only(joined(iter(given)).whole)
+        for place, parameter in enumerate(node.args):
+            taint = given[place] if place < len(given) else CLEAN
+            for name in names_of(parameter):
+                # Which part of a value goes to which name of a pattern is not tracked.
+                self._locals[name] = taint if isinstance(parameter, nodes.Name) else only(taint.whole)
+        # A body with statements may return anything that it was given or uses.
+        used = (*given, *map(self.value, node.defaults))
+        found = self.value(node.body[0]) if node.body else only(joined(iter(used)).whole)
         self._locals = before
         return found
 

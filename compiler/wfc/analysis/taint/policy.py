@@ -27,11 +27,13 @@ class Characters:
         literal = "".join(char for char in safe if char not in ".+")
         self._class = pattern(rf"\[(?!\^)(?:\\[dw{escaped}]|[{safe}](?:-[{safe}])?)+\]")
         self._character = pattern(rf"\\[dw{escaped}]|[{literal}]")
+        # `[^...]` in a replacement removes everything but the harmless characters.
         self._all_but = pattern(rf"(\[\^(?:\\[dw{escaped}]|[{always}](?:-[{always}])?)+\])\+?")
         self._plain = pattern(rf"[{always}]*")
 
     def is_safe(self, pattern: object) -> bool:
         """Whether every text that the pattern accepts has only harmless characters."""
+        # Without both anchors, a pattern accepts text around the match.
         if not isinstance(pattern, str) or not pattern.startswith("^") or not pattern.endswith("$"):
             return False
         return self._is_harmless(pattern[1:-1], top=False)
@@ -43,6 +45,7 @@ class Characters:
         groups = _GROUP.findall(pattern)
         if not groups:
             return "(" not in pattern and self._is_harmless(pattern.removeprefix("^").removesuffix("$"))
+        # A nested or escaped group is not analysed, and counts as harmful.
         simple = len(groups) == len(re.findall(r"(?<!\\)\(", pattern))
         return simple and all(self._is_harmless(group) for group in groups)
 
@@ -70,6 +73,7 @@ class Characters:
             opener = _OPENER.match(body, at)
             kinds = (self._class, _QUANTIFIER, self._character)
             found = opener or next((hit for hit in (kind.match(body, at) for kind in kinds) if hit), None)
+            # Something that this reader does not know: not proved to be harmless.
             if found is None or (body[at] == "[" and self._reaches_further(found[0])):
                 return False
             depth += opener is not None
@@ -79,10 +83,12 @@ class Characters:
     def _reaches_further(self, one_of: str) -> bool:
         """Whether a character class has a range that includes characters which are not harmless."""
         found = _compiled(one_of)
+        # Tested by the regular expression engine itself, which knows what a range includes.
         return found is None or any(map(found.match, _others(self._safe)))
 
     def _matches_never(self, body: str) -> bool:
         found = _compiled(body) if self._never else None
+        # A pattern that can't be compiled proves nothing.
         return bool(self._never) and (found is None or any(map(found.fullmatch, self._never)))
 
 

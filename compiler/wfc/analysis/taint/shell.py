@@ -7,17 +7,17 @@ opens.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import field
 
 from wfc.analysis.taint.expressions import Choice, Hole, Literal, Piece
+from wfc.caching import pattern
 from wfc.struct import struct
 
-_HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
+_HEREDOC = pattern(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _SEPARATORS = frozenset(";|&\n()")
-_PLAIN = re.compile(r"[\w./=:,@%+-]+")
+_PLAIN = pattern(r"[\w./=:,@%+-]+")
 """Characters without a special meaning in a shell."""
 HOLE = "\0"
 """Stands for an inserted value among the characters of a word."""
@@ -61,6 +61,7 @@ class _State:
     def quote(self) -> str:
         if self.document:
             return "<<"
+        # Inside backquotes, text is as bare as outside of them.
         return "#" if self.comment else self.stack[-1].replace("`", "")
 
     def same_place(self, other: _State) -> bool:
@@ -88,6 +89,7 @@ class Scanner:
         before = self._state
         ends: list[_State] = []
         for way in choice.ways:
+            # Each alternative begins in the same context.
             self._state = deepcopy(before)
             self.read(way)
             ends.append(self._state)
@@ -100,6 +102,7 @@ class Scanner:
         word = state.word or ""
         self.spots.append(Spot(hole, state.quote, tuple(state.words), word, state.command, state.unsure))
         state.line += HOLE
+        # In a comment or here-document there are no words.
         if not state.document and not state.comment:
             state.word = word + HOLE
         state.escaped = False
@@ -137,6 +140,7 @@ class Scanner:
         if text.startswith("$(", at):
             self._open("")
             return at + 2
+        # In double quotes, only substitutions and the closing quote matter.
         if state.stack[-1] == '"' and char not in '"`':
             self._add(char)
             return at + 1
@@ -165,12 +169,14 @@ class Scanner:
                 self._open("`")
             else:
                 state.stack.append(char)
+                # Quotes make a word even if nothing is in them.
                 state.word = state.word or ""
             return at + 1
         if char == ")" and len(state.outer) and state.stack[-1] == "":
             self._close(char)
             return at + 1
         document = _HEREDOC.match(text, at)
+        # `<<<` is a here-string, whose text is an ordinary word.
         if document and not text.startswith("<<<", at):
             state.pending.append(next(group for group in document.groups() if group))
             self._end_word()
@@ -199,6 +205,7 @@ class Scanner:
         state = self._state
         self._end_command()
         state.line = ""
+        # Here-documents begin on the line after the command that names them.
         state.document, state.pending = state.pending, []
 
     def _end_command(self) -> None:
@@ -218,6 +225,7 @@ class Scanner:
         """Begin a substitution, which is a command of its own inside a word."""
         state = self._state
         state.outer.append((state.words, state.word, state.command))
+        # The word around it continues when the substitution ends.
         state.word = None
         self._end_command()
         state.stack.append(kind)
@@ -227,6 +235,7 @@ class Scanner:
         state.stack.pop()
         if char in ")`" and state.outer:
             state.words, word, state.command = state.outer.pop()
+            # A mark instead of the value, so that the word is not taken for empty.
             state.word = (word or "") + "$"
 
 

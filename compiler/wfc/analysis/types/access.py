@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 # Which values have which properties and items, and their types.
 
+# Closed, because the runtime produces exactly this object: any other property of it is a mistake.
 FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
 """The result of a run that failed, in the list of a foreach or as the result of a call."""
 
@@ -90,6 +91,8 @@ def find_property(kind: Type, name: str) -> Found:
         if option == NULL:
             found.null = True
         elif isinstance(option, Record):
+            # Each alternative is looked up on its own: a problem is certain only if all of them lack the
+            # property.
             _find_in_record(option, name, found)
         elif option != UNDEFINED:
             part = _part_of(option, name)
@@ -122,6 +125,7 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
 def _part_of(option: Type, name: str) -> Type | None:
     match option:
         case MapType():
+            # An empty object has no items whose type could be known.
             return ANY if option.item == NOTHING else option.item
         case Fixed():
             return option.items[option.names.index(name)] if name in option.names else None
@@ -147,6 +151,7 @@ def find_item(kind: Type, index: int | None) -> Found:
                 found.types.append(item_of(option))
             case MapType():
                 found.types.append(ANY)
+            # A computed key of an object may be any of its properties.
             case Record() if index is None:
                 found.types.append(ANY)
             case Exact(value=str(text)) if index is not None and not -len(text) <= index < len(text):
@@ -165,6 +170,7 @@ def may_have(option: Type, name: str, there: bool) -> bool:
     found = find_property(option, name)
     if there:
         return bool(found.types)
+    # `any` may be anything, so a test of it is never constant.
     return bool(found.lacking or found.optional or found.null or found.loose) or kind_of(option) == "any"
 
 
@@ -206,6 +212,7 @@ def inside_quotes(walk: Inference, node: nodes.Expr) -> tuple[int, int]:
     """The place of an expression; for a literal text, without its quotes."""
     start, end = walk.template.span(node)
     value = node.value if isinstance(node, nodes.Const) else None
+    # Equal only if the text has no escapes, so that offsets in it are offsets in the file.
     if isinstance(value, str) and walk.template.text[start + 1 : end - 1] == value:
         return start + 1, end - 1
     return start, end
@@ -222,6 +229,8 @@ def no_such_property(
     place = place_of(walk, node)
     known = list(dict.fromkeys(property_names(lacking)))
     near = nearest(name, known)
+    # `default` and `is defined` are there for names that may be missing; a likely typo is still worth a
+    # report.
     if guarded and near is None:
         return
     more = _method_meant(name, lacking, place) or _size_meant(walk, node, name, lacking, place)
@@ -280,6 +289,7 @@ def _name_meant(name: str, near: str | None, known: list[str], place: tuple[int,
 
 
 def _method_meant(name: str, lacking: list[Type], place: tuple[int, int]) -> dict[str, Any] | None:
+    # All alternatives must have the method, or the advice would be wrong for some of them.
     if not all(name in METHODS.get(kind_of(one), {}) for one in lacking):
         return None
     needs = any(parameter.required for one in lacking for parameter in METHODS[kind_of(one)][name].parameters)
@@ -359,6 +369,7 @@ def _narrowed(walk: Inference, reached: Reached) -> Reached:
 def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, guarded: bool) -> Reached:
     """The type of a state field or input. Other rules report unknown names."""
     if not isinstance(key, str):
+        # The key itself may contain mistakes.
         if isinstance(node, nodes.Getitem):
             walk.type_of(node.arg)
         return Reached(ANY)
@@ -375,6 +386,7 @@ def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, 
         field=key,
         sure=reached.type == UNDEFINED,
     )
+    # After the report, the value is treated as present, so that one mistake is reported once.
     rest = without(reached.type, UNDEFINED)
     return Reached(ANY if rest == NOTHING else rest, path)
 
@@ -387,6 +399,7 @@ def _part(
     found = find_property(base.type, key) if isinstance(key, str) else find_item(base.type, key)
     path = (*base.path, key) if base.path is not None and key is not None else None
     if guarded:
+        # Where absence is handled, the type includes undefined instead of a report.
         gone = found.null or found.optional or found.lacking or found.loose or UNDEFINED in options(base.type)
         kind = join(found.type if found.types else NOTHING, UNDEFINED if gone else NOTHING)
         if isinstance(key, str) and found.lacking and not found.types and not found.null:
@@ -418,6 +431,7 @@ def _check(
             sure=False,
         )
     elif found.optional is not None and path not in walk.facts:
+        # A test around it has shown that the property is there.
         null = NULL in options(found.type)
         walk.report(
             Kind.OPTIONAL,
@@ -428,6 +442,7 @@ def _check(
             only_possible=not found.says_required,
             path=path,
         )
+        # The advice covers null as well, so it is not reported a second time.
         found.types = [without(found.type, NULL)]
     elif isinstance(key, int) and isinstance(node, nodes.Getitem):
         check_index(walk, node, base.type, key, place_of(walk, node))
@@ -444,6 +459,7 @@ def _not_required(record: Record) -> str:
 def _null_base(walk: Inference, node: nodes.Getattr | nodes.Getitem, base: Reached) -> None:
     field = base.path[1] if base.path and len(base.path) == 2 and base.path[0] == "state" else None
     walk.report(
+        # A field that is always null is one that no step has written.
         Kind.UNSET if base.type == NULL and field else Kind.NULLABLE,
         place_of(walk, node),
         f"`{walk.source(node.node)}` {'is' if base.type == NULL else 'may be'} null here",

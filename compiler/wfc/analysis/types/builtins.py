@@ -70,6 +70,7 @@ def _item_of(option: Type) -> Type:
         case ListType() | Fixed():
             return item_of_list(option)
         case MapType():
+            # A loop over an object goes over its keys.
             return NOTHING if option.item == NOTHING else TEXT
         case Record():
             return TEXT
@@ -85,6 +86,7 @@ def is_int(kind: Type) -> bool:
 def is_fraction(node: nodes.Expr, kind: Type) -> bool:
     """Whether a number is never whole at run time: a literal such as 1.5, or a quotient, since `4 / 2` is 2.0."""
     if isinstance(node, nodes.Div):
+        # Division never gives a whole number at run time, not even `4 / 2`.
         return all(base_of(option) in (INT, NUMBER) for option in options(kind))
     return all(isinstance(option, Exact) and isinstance(option.value, float) for option in options(kind))
 
@@ -94,6 +96,7 @@ def same_number(use: Use) -> Type:
 
 
 def rounded(use: Use) -> Type:
+    # `ceil` and `floor` give floats, as in Jinja.
     return INT if is_int(use.operand) and use.given("method") is None else NUMBER
 
 
@@ -126,6 +129,7 @@ def scalars_as_text(use: Use) -> Type:
 
 
 def defaulted(use: Use) -> Type:
+    # With `boolean`, empty values are replaced as well.
     value = truthy(use.operand) if use.given("boolean") is not None else without(use.operand, UNDEFINED)
     return join(value, use.given("default_value") or TEXT)
 
@@ -133,11 +137,13 @@ def defaulted(use: Use) -> Type:
 def items(use: Use) -> Type:
     use.part(item_of(use.operand), "attribute")
     least = least_of(use.operand)
+    # Removing duplicates leaves at least one item.
     return ListType(item_of(use.operand), min(least, 1) if use.name == "unique" else least)
 
 
 def one_item(use: Use) -> Type:
     use.part(item_of(use.operand), "attribute")
+    # Without items there is no such item; the caller reports that.
     return join(item_of(use.operand), NOTHING if least_of(use.operand) else UNDEFINED)
 
 
@@ -166,6 +172,7 @@ def groups(use: Use) -> Type:
 
 def matched(use: Use) -> Type:
     pattern = use.constant("pattern")
+    # A group that takes part in every match is always text.
     return ListType(TEXT) if isinstance(pattern, str) and not _LOOSE_GROUP.search(pattern) else LIST
 
 
@@ -221,6 +228,7 @@ def got(use: Use) -> Type:
         elif isinstance(option, MapType):
             found += [option.item, fallback]
         else:
+            # An open record may have the key although it is not declared.
             found.append(fallback if isinstance(option, Record) and not option.open else ANY)
     return join(*found)
 
@@ -370,6 +378,7 @@ FILTERS: dict[str, Signature] = {
     ),
     "xmlattr": _signature("object", TEXT, "autospace?"),
 }
+# The other names of the same filters.
 FILTERS |= {
     other: FILTERS[name]
     for other, name in {

@@ -104,6 +104,7 @@ class Use:
         if not signature.rest:
             for node, _ in self.positional[len(signature.parameters) :]:
                 walk.report(Kind.MISMATCH, node, f"too many arguments: the signature is `{form}`")
+                # The first surplus argument is enough.
                 return
             known = [parameter.name for parameter in signature.parameters]
             for keyword, _ in self.keywords:
@@ -137,6 +138,7 @@ class Use:
         if argument not in self._by_name:
             return item
         path = self.constant(argument)
+        # Only constant paths are followed; a comma separates several attributes.
         if not isinstance(path, str | int) or isinstance(path, bool) or "," in str(path):
             return ANY
         node = self._by_name[argument][0]
@@ -147,6 +149,7 @@ class Use:
         for name in path.split("."):
             found = find_item(item, int(name)) if name.isdecimal() else find_property(item, name)
             place = (start, min(start + len(name), end))
+            # With a default, a missing part is no problem.
             if default is None:
                 self._check_part(name, place, found)
             kinds = [found.type] if found.types else []
@@ -186,12 +189,14 @@ class Use:
         inner = Use(self.walk, str(name), signature, item)
         inner.positional, inner.keywords = self.positional[1:], self.keywords
         inner.check_arguments()
+        # Checked here, since the items and not the list are the operand.
         if signature.takes and is_known(item) and not kinds_of(item) & signature.takes:
             self.walk.report(
                 Kind.MISMATCH,
                 inside_quotes(self.walk, first),
                 f"each item is {describe(item)}: `{name}` {works_on(signature)}",
             )
+        # Items that the filter would leave undefined do not occur in the list.
         return without(result_of(inner), UNDEFINED)
 
     def passing(self, item: Type) -> Type:
@@ -200,6 +205,7 @@ class Use:
         by_part = self.name.endswith("attr")
         name = self.constant("test")
         if self.given("test") is not None and not isinstance(name, str):
+            # A computed test keeps unknown items.
             return item
         if not by_part:
             return self._of_kind(item, name, wanted)
@@ -242,6 +248,7 @@ class Use:
         """The type of the sum of the items."""
         if item == NOTHING:
             return start or INT
+        # Null items are reported elsewhere.
         total = operators.combined("+", start or INT, without(item, NULL))
         if total is None and kinds_of(item) <= {"bool"}:
             return INT
@@ -276,6 +283,7 @@ _PICKERS = frozenset({"first", "last", "select", "reject"})
 
 def note_consumer(walk: Inference, node: nodes.Filter | nodes.Call) -> None:
     """Remember lists of which only some items are used: there an empty text among the parts does no harm."""
+    # Other filters use every item, and so also the empty one.
     if not isinstance(node, nodes.Filter) or node.name not in _PICKERS:
         return
     inner = node.node
@@ -289,6 +297,7 @@ def check_split(walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes
     separator = use.constant("sep")
     if not isinstance(separator, str) or id(node) in walk.picked or kinds_of(use.operand) != {"text"}:
         return
+    # A literal text, or one that a condition has shown not to be empty.
     if all(always_true(option) for option in options(use.operand)) or is_shown_nonempty(walk, operand):
         return
     walk.report(
@@ -314,6 +323,7 @@ def _split_fix(
     text = text if isinstance(operand, TIGHT) else f"({text})"
     what = "`.splitlines()` gives `[]` for it" if separator == "\n" else "test the text first"
     hint = f"supply a fallback: `... if {text} else []`" if len(text) <= 40 else what
+    # A fix that repeats a long text is worse than the mistake.
     if "\n" in text or len(text) > 80:
         return {"help": hint}
     # The fix does not use `splitlines()`, which also splits at form feeds and other characters.
@@ -354,15 +364,18 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
     kind, operand = use.operand, node.node
     if (
         operand is None
+        # `default(x, true)` also applies to empty values, which this analysis does not follow.
         or use.given("boolean") is not None
         or not is_known(kind)
         or UNDEFINED in options(kind)
     ):
         return
+    # The author has narrowed the value and may want the default for the other case.
     if _was_tested(walk, operand):
         return
     text = walk.source(operand)
     place = walk.template.token_span(node)
+    # The fix removes the filter together with the `|` before it.
     start = len(walk.template.text[: walk.template.text.rfind("|", 0, place[0])].rstrip())
     end = _end_of(walk, node)
     if NULL in options(kind):
@@ -434,6 +447,7 @@ def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
         return ANY
     note_consumer(walk, node)
     operand = walk.type_of(node.node, guarded=node.name in TOLERANT_FILTERS)
+    # Before `default`, undefined is what the filter is about.
     if node.name not in DEFAULTS:
         operand = without(operand, UNDEFINED)
     kind = applied(walk, node, operand)
@@ -456,9 +470,11 @@ def applied(walk: Inference, node: nodes.Filter, operand: Type) -> Type:
     if node.name in DEFAULTS:
         check_default(walk, node, use)
         return result_of(use)
+    # Unreachable code has no values to check.
     if operand == NOTHING:
         return result_of(use)
     if node.node is not None and not _check_operand(walk, node, node.node, operand, signature):
+        # A result of fixed type is still known.
         return signature.gives if not callable(signature.gives) else ANY
     walk.place = walk.template.token_span(node)
     check_filter(walk, node, use)
@@ -471,6 +487,7 @@ def _check_operand(
 ) -> bool:
     """Whether a builtin accepts the operand, as far as its type is known."""
     takes = signature.takes
+    # Of an unknown type nothing is said, except for a lookup that is known to give null.
     if not takes or not is_known(kind):
         if takes and "null" not in takes and _may_lack_key(operand, kind):
             report_null(walk, operand, kind)
@@ -480,6 +497,7 @@ def _check_operand(
         words = f"`{walk.source(operand)}` is text: `{node.name}` would iterate over its characters"
         walk.report(Kind.NOT_A_LIST, operand, words, help="split it first, as `.splitlines()` does")
         return False
+    # One acceptable alternative is enough: the others may have been excluded by means that are not analysed.
     if kinds & takes:
         if NULL in options(kind) and "null" not in takes:
             report_null(walk, operand, kind)
@@ -533,6 +551,7 @@ def tested(walk: Inference, node: nodes.Test, operand: Type) -> None:
         check_membership(walk, left, use.positional[0])
     else:
         use.check_arguments()
+        # Only if the operand is a number at all.
         if _check_operand(walk, node, node.node, operand, signature):
             _check_whole(walk, node, operand)
 
@@ -576,6 +595,7 @@ def _method(walk: Inference, node: nodes.Call, target: nodes.Getattr) -> Type:
     note_consumer(walk, node)
     base = follow(walk, target.node)
     name = target.attr
+    # Reported, and then ignored, so that the method itself is checked.
     if NULL in options(base.type):
         report_null(walk, target.node, base.type)
     present = [one for one in options(base.type) if one not in (NULL, UNDEFINED)]

@@ -83,6 +83,7 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
 
 
 @cached(2048)
+# Cached by node: the same condition is met on many edges.
 def _said(node: nodes.Expr) -> tuple[frozenset[str] | None, str, bool]:
     """The names that a condition reads, and its normal form. Neither depends on the outcome, so they are cached."""
     return names_in(node), *_form(node)
@@ -93,6 +94,7 @@ def _narrows(node: nodes.Expr) -> bool:
     if not isinstance(node, nodes.Compare):
         return not isinstance(node, nodes.Filter | nodes.Call)
     other = node.ops[0].expr
+    # Only comparisons with null or text narrow a type.
     return isinstance(other, nodes.Const) and (other.value is None or isinstance(other.value, str))
 
 
@@ -107,6 +109,7 @@ def _form(node: nodes.Expr) -> tuple[str, bool]:
     if not isinstance(node, nodes.Compare) or len(node.ops) != 1:
         return repr(node), True
     sign, right = node.ops[0].op, node.ops[0].expr
+    # `length > 0`, `length != 0` and `length == 0` are about the truth of the list itself.
     zero = isinstance(right, nodes.Const) and right.value == 0
     if (
         zero
@@ -126,8 +129,10 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
     while todo:
         one = todo.pop()
         if isinstance(one, nodes.Call) and isinstance(one.node, nodes.Name):
+            # A function such as `now()` may give another value the next time.
             return None
         if isinstance(one, nodes.Name) and one.name == "state":
+            # The whole state: every write changes it.
             return None
         if isinstance(one, nodes.Getattr) and isinstance(one.node, nodes.Name):
             root = one.node.name
@@ -196,6 +201,7 @@ def _texts_of_step(flow: Flow, step: Step, states: list[State]) -> StepTexts:
     for text in step.texts():
         if text.template.is_literal:
             continue
+        # A step with one state evaluates everything there.
         node = _node_of(flow, step, text, states) if len(states) > 1 else main
         place = Place(text, node or main, names_read(text.template), text in conditions)
         key = owner.get(text.node)
@@ -208,6 +214,7 @@ def _node_of(flow: Flow, step: Step, text: Text, states: list[State]) -> str | N
     for state in states:
         if text is step.when and state.kind == "when":
             return state.id
+        # The condition of a loop is on the edges of its turn.
         if state.kind not in (step.kind, "when") and text.data in _guards(flow, state):
             return state.id
     return None

@@ -14,6 +14,8 @@ from wfc.analysis.types.lattice import (
     UNDEFINED,
     always_true,
     describe,
+    exact,
+    join,
     kind_of,
     least_of,
     options,
@@ -45,13 +47,17 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
     if path is None or path not in walk.seen:
         return
     is_field = len(path) == 2 and path[0] == "state"
+    # Over the whole run: the same condition is evaluated in every turn of a loop.
     kind = walk.environment.around.overall(str(path[1])) if is_field else walk.seen[path]
     kind = without(kind, UNDEFINED)
     if is_field and kind == NULL:
         report_always_null(walk, node)
+    # An alternative that may be false makes the condition a real one.
     if not all(always_true(option) for option in options(kind)):
+        _check_unset(walk, node, kind)
         return
     words = values_of(kind)
+    # Both words are true, but the author certainly means them as yes and no.
     if words is not None and is_switch(words):
         report_stringified(walk, node, words)
         return
@@ -61,6 +67,14 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
         f"`{walk.source(node)}` is {describe(kind)}, never empty: as a condition it is always true",
         **_flag_meant(walk, node, kind),
     )
+
+
+def _check_unset(walk: Inference, node: nodes.Expr, kind: Type) -> None:
+    """Report a field that is null or an empty text until it is set, and then `'true'` or `'false'`."""
+    rest = [one for one in options(kind) if one not in (NULL, exact(""))]
+    words = values_of(join(*rest)) if rest else None
+    if words is not None and {word.lower() for word in words} == {"true", "false"}:
+        report_stringified(walk, node, words, "as a condition any text that is not empty is true")
 
 
 def check_null_test(walk: Inference, node: nodes.Expr) -> None:
@@ -168,6 +182,7 @@ def decide(node: nodes.Expr, values: Values) -> bool | None:
         case nodes.And():
             return _both(decide(node.left, values), decide(node.right, values))
         case nodes.Or():
+            # De Morgan: `a or b` is false exactly if both are.
             found = _both(_opposite(decide(node.left, values)), _opposite(decide(node.right, values)))
             return _opposite(found)
         case nodes.Compare():
@@ -206,6 +221,7 @@ def _type_of(node: nodes.Expr, values: Values) -> Type | None:
 
 def _tested(node: nodes.Test, values: Values) -> bool | None:
     kind = _type_of(node.node, values)
+    # Only exact values decide a test.
     if not isinstance(kind, Exact) and kind not in (NULL, UNDEFINED):
         return None
     if node.name == "none":
@@ -230,6 +246,7 @@ def _pair(left: nodes.Expr, sign: str, right: nodes.Expr, values: Values) -> boo
     if sign in ("eq", "ne"):
         same = _same(left, right, values)
         return same if sign == "eq" else _opposite(same)
+    # Two of the four comparisons are the others with exchanged sides.
     if sign in ("gt", "gteq"):
         left, right, sign = right, left, "lt" if sign == "gt" else "lteq"
     (least, most), (other_least, other_most) = _range(left, values), _range(right, values)
@@ -256,6 +273,7 @@ def _member(node: nodes.Expr, listed: nodes.Expr, values: Values) -> bool | None
     constants = [item.value for item in listed.items if isinstance(item, nodes.Const)]
     if _value_of(kind) in constants:
         return True
+    # A list with a computed item may contain the value.
     return False if len(constants) == len(listed.items) else None
 
 
@@ -280,6 +298,7 @@ def _range(node: nodes.Expr, values: Values) -> Range:
             return values.inputs(node.attr, False)
     kind = _type_of(node, values)
     found = [_value_of(option) for option in options(kind)] if kind is not None else [None]
+    # Beyond this size a float is not exact, so nothing is concluded.
     numbers = [float(one) for one in found if isinstance(one, int | float) and abs(one) < _LARGEST]
     return (min(numbers), max(numbers)) if len(numbers) == len(found) else _UNBOUNDED
 
@@ -304,6 +323,7 @@ def _computed(node: nodes.BinExpr, left: Range, right: Range) -> Range:
         return left[0] + right[0], left[1] + right[1]
     if isinstance(node, nodes.Sub):
         return left[0] - right[1], left[1] - right[0]
+    # Infinity times zero is not a number.
     if any(isinf(bound) for bound in (*left, *right)):
         return _UNBOUNDED
     products = [one * other for one in left for other in right]

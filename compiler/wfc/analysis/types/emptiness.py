@@ -24,8 +24,10 @@ def check_item(walk: Inference, node: nodes.Filter, operand: Type) -> None:
     if node.node is None:
         return
     finder = _finder(node.node)
+    # A search is often empty, whatever its type says.
     if finder is None and not _is_short(operand, 1):
         return
+    # The author has looked at the list before.
     if _is_guarded(walk, node.node):
         return
     if finder is not None:
@@ -46,6 +48,7 @@ def check_item(walk: Inference, node: nodes.Filter, operand: Type) -> None:
 
 def check_index(walk: Inference, node: nodes.Getitem, base: Type, index: int, place: tuple[int, int]) -> None:
     """Report an item by its number in a list or a text that may have fewer items."""
+    # A negative index counts from the end.
     needed = index + 1 if index >= 0 else -index
     finder = _finder(node.node)
     if not _is_short(base, needed) or _is_guarded(walk, node.node, needed):
@@ -73,6 +76,7 @@ def check_index(walk: Inference, node: nodes.Getitem, base: Type, index: int, pl
 def _is_short(kind: Type, needed: int) -> bool:
     """Whether a list or a text of this type may have fewer items. Nothing is said of unknown types."""
     present = [option for option in options(kind) if option != NULL]
+    # Nothing is said about values that are only sometimes lists.
     if not is_known(kind) or not present or any(kind_of(one) not in ("list", "text") for one in present):
         return False
     return any(least_of(option) < needed for option in present)
@@ -89,6 +93,7 @@ def _is_guarded(walk: Inference, node: nodes.Expr, needed: int = 1) -> bool:
     """Whether a condition around it looks at the list, or at the text or list that it is computed from."""
     nonempty = walk.environment.around.nonempty
     for source in _sources(node):
+        # A declared text has at least one character, and no more than that is known.
         if needed == 1 and path_of(source) in nonempty:
             return True
         if any(mentions(held.node, source) for held in walk.held):

@@ -135,6 +135,7 @@ STRIPPING = frozenset({"strip", "trim", "lstrip", "rstrip"})
 def path_of(node: nodes.Expr) -> Path | None:
     names: list[str | int] = []
     while isinstance(node, nodes.Getattr | nodes.Getitem):
+        # Items by number and constant keys are part of a path; computed ones end it.
         value = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
         if not isinstance(value, str | int):
             return None
@@ -152,6 +153,7 @@ def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
     todo = [node]
     while todo:
         one = todo.pop()
+        # By structure, not by identity: the same expression is written again in the condition.
         if one == wanted:
             return True
         todo += one.iter_child_nodes()

@@ -41,7 +41,10 @@ _MOST_TEXTS = 4
 
 def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
     """The type of rendered text: a choice of known texts if there are few, otherwise text."""
-    texts = _statements(walk, body)
+    return of_texts(walk, _statements(walk, body))
+
+
+def of_texts(walk: Inference, texts: set[str] | None) -> Type:
     # Known texts matter for comparisons such as `state.mode == 'fast'`, in which long texts do not occur.
     if texts is None or len(walk.template.text) > _SHORT:
         return TEXT
@@ -50,6 +53,7 @@ def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
 
 def _statements(walk: Inference, body: Iterable[nodes.Node]) -> set[str] | None:
     """Infer statements in order. Returns the texts that they can render, if these are few and known."""
+    # The empty text is the neutral element of joining.
     texts: set[str] | None = {""}
     for node in body:
         texts = _joined(texts, _statement(walk, node))
@@ -91,19 +95,8 @@ def _output(walk: Inference, node: nodes.Output) -> set[str] | None:
             texts = _joined(texts, {part.data}) if texts is not None else None
         else:
             kind = walk.type_of(part)
-            texts = _joined(texts, _printed(kind)) if texts is not None else None
+            texts = _joined(texts, walk.printed(kind)) if texts is not None else None
     return texts
-
-
-def _printed(kind: Type) -> set[str] | None:
-    """The texts that a value is rendered as; None if they are not known."""
-    # Python's words: rendering prints `True`, which differs from YAML's `true`.
-    if kind == BOOL:
-        return {"True", "False"}
-    if isinstance(kind, Exact) and kind.kind == "bool":
-        return {str(kind.value)}
-    values = values_of(kind)
-    return set(values) if values else None
 
 
 def _if(walk: Inference, node: nodes.If) -> set[str] | None:
@@ -143,6 +136,7 @@ def _for(walk: Inference, node: nodes.For) -> None:
     kind = walk.type_of(node.iter)
     check_walkable(walk, node.iter, kind)
     outer, facts = dict(walk.locals), (walk.facts, walk.held)
+    # Before the test of the loop, which uses its variables.
     _bind(walk, node.target, item_of(kind))
     if node.test is not None:
         walk.assume(walk.test(node.test).true)
@@ -150,6 +144,7 @@ def _for(walk: Inference, node: nodes.For) -> None:
     walk.locals["loop"] = LOOP
     _statements(walk, node.body)
     walk.facts, walk.held = facts
+    # Names that the loop sets do not leave it.
     walk.locals = dict(outer)
     _statements(walk, node.else_)
     walk.locals = outer
@@ -193,6 +188,9 @@ def _place_of(option: Type, place: int) -> Type:
 
 class Inference:
     """The inference of one template. Problems are collected in `problems`."""
+
+    words_for_bool = ("False", "True")
+    """How false and true are rendered: in Python's words, which differ from YAML's."""
 
     def __init__(self, template: Template, environment: Environment, text: Text | None = None) -> None:
         self.template = template
@@ -259,6 +257,7 @@ class Inference:
         """Assume facts from here on. Returns the previous ones, which the caller restores."""
         before = self.facts, self.held
         if facts.paths:
+            # A new mapping, so that the caller can restore the old one.
             self.facts = {**self.facts, **facts.paths}
         if facts.held:
             self.held += facts.held
@@ -279,6 +278,15 @@ class Inference:
         """The source of an expression as an operand in advice, in parentheses if it needs them."""
         text = self.source(node)
         return text if isinstance(node, TIGHT) else f"({text})"
+
+    def printed(self, kind: Type) -> set[str] | None:
+        """The texts that a value is rendered as; None if they are not known."""
+        if kind == BOOL:
+            return set(self.words_for_bool)
+        if isinstance(kind, Exact) and kind.kind == "bool":
+            return {self.words_for_bool[bool(kind.value)]}
+        values = values_of(kind)
+        return set(values) if values else None
 
     def report(self, kind: Kind, place: nodes.Node | tuple[int, int], message: str, **more: Any) -> None:
         start, end = self.template.span(place) if isinstance(place, nodes.Node) else place
@@ -318,9 +326,10 @@ def _condition(walk: Inference, node: nodes.CondExpr, guarded: bool) -> Type:
 
 
 def _concat(walk: Inference, node: nodes.Concat, guarded: bool) -> Type:
+    texts: set[str] | None = {""}
     for part in node.nodes:
-        walk.type_of(part)
-    return TEXT
+        texts = _joined(texts, walk.printed(walk.type_of(part)))
+    return of_texts(walk, texts)
 
 
 def _tested(walk: Inference, node: nodes.Node, guarded: bool) -> Type:

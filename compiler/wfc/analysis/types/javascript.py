@@ -14,8 +14,9 @@ from jinja2 import nodes
 from wfc.analysis.types import access
 from wfc.analysis.types.builtins import is_int, item_of
 from wfc.analysis.types.calls import is_shown_nonempty
+from wfc.analysis.types.constants import is_switch, report_stringified, values_of
 from wfc.analysis.types.environment import Change, Kind, Problem
-from wfc.analysis.types.expressions import Inference
+from wfc.analysis.types.expressions import Inference, of_texts
 from wfc.analysis.types.lattice import (
     EMPTY_LIST,
     NOTHING,
@@ -34,7 +35,7 @@ from wfc.analysis.types.lattice import (
 )
 from wfc.analysis.types.narrowing import Outcome
 from wfc.javascript import ScriptTemplate
-from wfc.javascript.tree import NEW, OTHER, REGEX, SPREAD, TYPEOF
+from wfc.javascript.tree import NEW, OTHER, REGEX, SPREAD, TYPEOF, names_of
 from wfc.language.types import (
     ANY,
     BOOL,
@@ -59,6 +60,7 @@ _HARMLESS = frozenset({Kind.OPTIONAL, Kind.EMPTY, Kind.DEAD_DEFAULT})
 
 
 class ScriptInference(Inference):
+    words_for_bool = ("false", "true")
     _as_value = False
     """Whether `a || b` is inferred for its value, so that `a` is a value with a default and no condition."""
 
@@ -66,6 +68,7 @@ class ScriptInference(Inference):
         infer = _TYPES.get(type(node))
         if infer is not None:
             return infer(self, node, guarded)
+        # The operators of a condition and of a value with a default are the same nodes.
         before, self._as_value = self._as_value, isinstance(node, nodes.And | nodes.Or)
         kind = super().type_of(node, guarded)
         self._as_value = before
@@ -86,10 +89,16 @@ class ScriptInference(Inference):
         return kind
 
     def _check_truth(self, node: nodes.Node, kind: Type) -> None:
-        """Report a list or an object as a condition: even an empty one is true."""
+        """Report a list or an object that is used as a condition: even an empty one is true. Likewise `'false'`."""
         is_path = isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem)
+        words = values_of(kind)
+        # Of a path this is reported already; a single text is a constant condition.
+        if isinstance(node, _MADE) and words and len(words) > 1 and is_switch(words):
+            report_stringified(self, node, words)
+            return
         if self._as_value or not is_path or not is_known(kind) or not kinds_of(kind) <= {"list", "object"}:
             return
+        # A record with required properties is reported as constant already.
         if any(always_true(one) and isinstance(one, Record) for one in options(kind)):
             return
         size = "length" if kinds_of(kind) == {"list"} else ""
@@ -116,11 +125,16 @@ class ScriptInference(Inference):
             or " is not none " in more.get("help", "")
         ):
             more["help"] = _HELP.get(kind, "")
+        if "help" in more:
+            more["help"] = more["help"].replace("`== ", "`=== ")
+        # Fixes in the notation of Jinja can't be applied to JavaScript.
         if any("|" in change.text for change in more.get("changes", ())):
             more["changes"], more["fix"] = (), ""
         super().report(kind, place, message, **more)
 
 
+_MADE = (nodes.CondExpr, nodes.Concat, nodes.Call)
+"""Expressions that make a text."""
 _HELP = {
     Kind.NULLABLE: "test it first, or read it with `?.`",
     Kind.UNSET: "test it first, or read it with `?.`",
@@ -133,6 +147,7 @@ _HELP = {
 def _attribute(walk: ScriptInference, node: nodes.Getattr, guarded: bool) -> Type:
     count = len(walk.problems)
     kind = Inference.type_of(walk, node, guarded)
+    # The general inference reports the property; this only adds the advice of the language.
     for index, problem in enumerate(walk.problems[count:], count):
         if (
             problem.kind is Kind.PROPERTY
@@ -176,6 +191,7 @@ def _sum(walk: ScriptInference, node: nodes.Add, guarded: bool) -> Type:
     kinds = kinds_of(left), kinds_of(right)
     if kinds[0] == {"text"} or kinds[1] == {"text"}:
         return TEXT
+    # The sum of text and anything is text, and that of unknown values may be.
     if not is_known(left) or not is_known(right) or "text" in kinds[0] | kinds[1]:
         return ANY
     return INT if is_int(left) and is_int(right) else NUMBER
@@ -194,8 +210,10 @@ def _report_loose(walk: ScriptInference, node: nodes.Compare) -> bool:
         return False
     left, right = node.expr, node.ops[0].expr
     kinds = walk.type_of(left), walk.type_of(right)
+    # Comparing with null by `==` is common and means null or undefined.
     if not all(map(is_known, kinds)) or any({NULL, UNDEFINED} & set(options(kind)) for kind in kinds):
         return False
+    # Equal kinds compare alike with both operators.
     if kinds_of(kinds[0]) & kinds_of(kinds[1]):
         return False
     place = template.token_span(node)
@@ -248,10 +266,12 @@ def _filtered(walk: ScriptInference, node: nodes.Filter, guarded: bool) -> Type:
             walk.type_of(node.node)
             return TEXT
         return Inference.type_of(walk, node, guarded)
+    # The length alone does not care about an empty item.
     walk.picked.add(id(node.node))
     kind = _present(walk, node, node.node, walk.type_of(node.node, guarded), guarded)
     if not is_known(kind) or kinds_of(kind) & {"text", "list"}:
         return INT
+    # An object may have a property of its own with that name.
     found = [one.get("length") for one in options(kind) if isinstance(one, Record)]
     if any(found):
         return join(*(prop.type for prop in found if prop))
@@ -304,6 +324,8 @@ def _called(walk: ScriptInference, node: nodes.Call, guarded: bool) -> Type:
         return kinds[0] if kinds else ANY
     if name == "JSON.parse":
         return _parsed(walk, node)
+    if name == "String" and kinds:
+        return of_texts(walk, walk.printed(kinds[0]))
     if name in ("Object.values", "Object.entries") and kinds:
         value = _values_of(kinds[0])
         return ListType(value if name == "Object.values" else Fixed((TEXT, value)))
@@ -345,11 +367,12 @@ def returned(walk: ScriptInference, function: nodes.Node, *given: Type) -> Type:
         # `Boolean`, `Number` and the like as a callback, or a function that is not written here.
         return _FUNCTIONS.get(function.name, ANY) if isinstance(function, nodes.Name) else ANY
     before = dict(walk.locals)
-    for place, name in enumerate(function.args):
-        walk.locals[name.name] = given[place] if place < len(given) else ANY
+    for place, parameter in enumerate(function.args):
+        whole = isinstance(parameter, nodes.Name) and place < len(given)
+        walk.locals.update(dict.fromkeys(names_of(parameter), given[place] if whole else ANY))
     # Facts about a name of the outer scope say nothing about the parameter of that name.
     facts = walk.facts
-    names = {name.name for name in function.args}
+    names = {name for parameter in function.args for name in names_of(parameter)}
     walk.facts = {path: kind for path, kind in facts.items() if path[0] not in names}
     kind = walk.type_of(function.body[0]) if function.body else ANY
     walk.locals, walk.facts = before, facts
@@ -521,7 +544,7 @@ _METHODS: dict[str, dict[str, Method]] = {
         "matchAll": _gives(ANY), "split": _split,
     },
     "number": _table("toFixed toString toPrecision toExponential", _gives(TEXT)),
-    "bool": _table("toString", _gives(TEXT)),
+    "bool": {"toString": lambda walk, node, base: of_texts(walk, walk.printed(base))},
     "object": {"hasOwnProperty": _gives(BOOL), "toString": _gives(TEXT)},
 }  # fmt: skip
 _ANYWHERE: dict[str, Type] = {

@@ -72,7 +72,7 @@ class Definition:
     """The step that writes it; None for the start of the run."""
     span: Span | None = None
     after_failure: bool = False
-    """Whether it is the value that a step which starts runs leaves when it fails and the flow continues."""
+    """Whether it is the value that a step with child runs leaves behind when it fails and the flow continues."""
 
     @property
     def bit(self) -> int:

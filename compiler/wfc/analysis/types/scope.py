@@ -305,6 +305,9 @@ def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit
         if child.items is not None:
             yield from _items(child, child.items, texts, children)
         yield from _inputs(child, texts, children)
+    loop = step.names_inside()
+    if loop is not None and loop.items is not None:
+        yield from _list(loop.items, type_of_tree(loop.items.node, texts))
     for name, value in step.values.items():
         if isinstance(value, Text) and step.FIELDS[name].type is TEXT_FIELD and value.template.lone:
             yield from _text(step, name, value, texts)
@@ -312,8 +315,8 @@ def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit
 
 def _items(child: Child, items: Tree, texts: TextTypes, children: Children) -> Iterator[Misfit]:
     kind = type_of_tree(items.node, texts)
-    if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
-        yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind))
+    if found := list(_list(items, kind)):
+        yield from found
     elif NULL in options(kind):
         shown = _quoted(items.node)
         words = f"{shown} {'is' if kind == NULL else 'may be'} null here, and `items` takes a list"
@@ -328,9 +331,15 @@ def _items(child: Child, items: Tree, texts: TextTypes, children: Children) -> I
         yield from _item_fills_input(child, items.node, item_of(without(kind, NULL)), children)
 
 
-def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
+def _list(items: Tree, kind: Type) -> Iterator[Misfit]:
+    if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
+        is_script = any(text.template.language == "javascript" for text in items.texts)
+        yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind, is_script))
+
+
+def _not_a_list(node: Node, kind: Type, is_script: bool) -> tuple[str, str]:
     message = f"{_quoted(node)} is {describe(kind)}: `items` takes a list"
-    if not isinstance(node, Scalar):
+    if not isinstance(node, Scalar) or is_script:
         return message, ""
     template = parse_template(node.text)
     inner = node.text.strip().removeprefix("{{").removesuffix("}}").strip()

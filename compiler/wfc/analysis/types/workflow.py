@@ -165,6 +165,8 @@ def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
     mask = 0
     for edge in ends:
         move = states.moves.of(edge)
+        # Each bit is a definition: those that reach the edge and that it does not overwrite, and those that
+        # it adds.
         mask |= states.reach[edge.source] & ~move.kill | move.gen
     properties = []
     for name, own in definitions.masks.items():
@@ -362,6 +364,7 @@ def types_of(file: SourceFile) -> FileTypes | None:
 
 def _called(file: SourceFile, child: Child) -> tuple[Scope | None, Type]:
     found = file.project.named(child.name.text) if child.name else []
+    # An unknown or ambiguous name is reported elsewhere; its result may be anything.
     if len(found) != 1 or found[0].workflow is None:
         return None, ANY
     callee, workflow = found[0], found[0].workflow

@@ -16,7 +16,7 @@ from wfc.language.scopes import Block, blocks_of
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps.base import Step
 from wfc.language.types import shown
-from wfc.language.values import Literal, Text, Tree, Word
+from wfc.language.values import Literal, Text, Tree, Word, plain
 from wfc.project import SourceFile
 
 # Differences as data.
@@ -117,11 +117,15 @@ def step_data(step: Step) -> dict[str, Any]:
     found: dict[str, Any] = {"type": step.kind}
     for name, declared in step.FIELDS.items():
         value = step.values.get(name)
+        # Nested steps are compared as steps of their own.
         if name in _APART or _holds_steps(value):
             continue
         data = to_plain(value) if value is not None else declared.default
         if data is not None:
             found[name] = data
+    if step.included:
+        # The text of a file that the step names is part of the module.
+        found["text of instructions_file"] = step.included
     return found
 
 
@@ -140,6 +144,7 @@ def to_plain(value: Any) -> Any:
             return value.value
         case Shape():
             found = {name: to_plain(value.values[name]) for name in value.FIELDS if name in value.values}
+            # A default that is written out means the same as one that is left out.
             defaults = {name: field.default for name, field in value.FIELDS.items()}
             return {name: one for name, one in {**defaults, **found}.items() if one is not None}
         case dict():
@@ -167,6 +172,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> tuple[Detail, ...]:
     return tuple(
         Detail(name, old.get(name), new.get(name))
         for name in dict.fromkeys([*old, *new])
+        # In Python, 1 == True.
         if _typed(old.get(name)) != _typed(new.get(name))
     )
 
@@ -204,6 +210,7 @@ class Matching:
 
 def match_steps(old: Scope, new: Scope) -> Matching:
     before, after = list(old.walk()), list(new.walk())
+    # Reversed, so that the first of several steps with the same name counts.
     by_name = {step.name: step for step in reversed(after)}
     pairs = {step: by_name[step.name] for step in before if step.name in by_name}
     taken = set(pairs.values())
@@ -225,6 +232,7 @@ def _renamed(removed: list[Step], added: list[Step]) -> Iterator[tuple[Step, Ste
     for step in removed:
         same = by_body.get(_body(step))
         if same:
+            # Each new step is the counterpart of at most one old step.
             yield step, same.pop(0)
 
 
@@ -239,6 +247,7 @@ def _moved(old: dict[Step, Block], new: dict[Step, Block], pairs: dict[Step, Ste
     stayed: dict[tuple[Step | None, str], list[tuple[Step, Step]]] = {}
     for step in (one for one in old if one in pairs):
         same, owner = pairs[step], old[step].owner
+        # The list may belong to a step that was renamed.
         key = (pairs.get(owner) if owner else None, _list_name(old[step]))
         if key == (new[same].owner, _list_name(new[same])):
             stayed.setdefault(key, []).append((step, same))
@@ -252,6 +261,7 @@ def _moved(old: dict[Step, Block], new: dict[Step, Block], pairs: dict[Step, Ste
 
 
 def _list_name(block: Block) -> str:
+    # Without the name of its owner, which may have changed.
     return block.label.partition(" of ")[0]
 
 
@@ -285,7 +295,10 @@ def compare(old: SourceFile, new: SourceFile) -> list[Change]:
         if was is None:
             changes.append(Change("task", "added", name))
             continue
-        if details := differences(_words(was, "description"), _words(task, "description")):
+        if details := differences(
+            {**_words(was, "description"), **_settings(was)},
+            {**_words(task, "description"), **_settings(task)},
+        ):
             changes.append(Change("task", "changed", name, details=details))
         changes += _scope(was, task, before.tasks[name], after.tasks[name], name)
     gone = [name for name in old.workflow.declared_tasks if name not in new.workflow.declared_tasks]
@@ -293,9 +306,20 @@ def compare(old: SourceFile, new: SourceFile) -> list[Change]:
 
 
 def _headings(old: Workflow, new: Workflow) -> Iterator[Change]:
-    before, after = (_words(scope, "name", "version", "description") for scope in (old, new))
+    before, after = (
+        {**_words(scope, "name", "version", "description"), **_settings(scope)} for scope in (old, new)
+    )
     if details := differences(before, after):
         yield Change("workflow", "changed", after.get("name", ""), details=details)
+
+
+_SETTINGS = ("deadline", "restarts", "collect_errors", "completes_on_failure")
+
+
+def _settings(scope: Scope) -> dict[str, Any]:
+    """The settings that apply to a whole run."""
+    nodes = {name: scope.node.get(name) for name in _SETTINGS}
+    return {name: plain(node) for name, node in nodes.items() if node is not None}
 
 
 def _words(scope: Scope, *names: str) -> dict[str, str]:
@@ -306,7 +330,7 @@ def _scope(old: Scope, new: Scope, before: Chart, after: Chart, task: str | None
     yield from _inputs(old, new, task)
     matching = match_steps(old, new)
     yield from _steps(matching, task)
-    yield from _fields(before.fields, after.fields, task)
+    yield from _fields(_field_data(old, before), _field_data(new, after), task)
     yield from _edges(before, after, matching.renamed, task)
 
 
@@ -366,9 +390,23 @@ def _place(step: Step, block: Block) -> str:
 # -- fields and edges --------------------------------------------------------
 
 
-def _fields(old: list[FieldInfo], new: list[FieldInfo], task: str | None) -> Iterator[Change]:
-    before = {info.name: _field(info) for info in old}
-    after = {info.name: _field(info) for info in new}
+Fields = dict[str, dict[str, object]]
+
+
+def _field_data(scope: Scope, chart: Chart) -> Fields:
+    """The fields, with what computes those that no step writes."""
+    found = {info.name: _field(info) for info in chart.fields}
+    for derivation in scope.derivations:
+        data: dict[str, object] = plain(derivation.node)
+        found.setdefault(derivation.field, {"type": ""}).update(
+            {name: value for name, value in data.items() if name != "description"}
+        )
+    for name, tree in (scope.start_values or {}).items():
+        found.setdefault(name, {"type": ""})["at_start"] = tree.data
+    return found
+
+
+def _fields(before: Fields, after: Fields, task: str | None) -> Iterator[Change]:
     for name, data in after.items():
         if name not in before:
             yield Change("field", "added", name, task, str(data["type"]))
@@ -397,6 +435,7 @@ def _ways(chart: Chart, renamed: dict[str, str]) -> Iterator[str]:
         source = "start" if region is chart.root else f"branch {region.title}"
         yield f"{source} -> {names.get(region.initial, region.initial)}"
         for edge in region.edges:
+            # A retry is shown as a field, and an edge within one step says nothing.
             if edge.event != "retry" and names[edge.source] != names.get(edge.target):
                 how = _how(edge)
                 yield f"{names[edge.source]} -> {names.get(edge.target, edge.target)}{how}"

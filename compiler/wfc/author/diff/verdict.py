@@ -1,7 +1,7 @@
 """Whether runs in progress can continue with a new version, by the rules of `wfc runs migrate`.
 
 A run is never moved automatically: it continues with the version it was started with. The question is whether every
-run, in whatever step it waits, can be migrated, and whether it will then have the values that the remaining steps
+run, whichever step it waits in, can be migrated, and whether it will then have the values that the remaining steps
 need.
 """
 
@@ -35,12 +35,14 @@ class Needs:
         self.flow = flow
         self.types = types
         self._live: dict[str, frozenset[str]] = dict.fromkeys([*flow.states, *_ends(flow)], frozenset())
+        # Nodes in reverse order of the flow settle first, but any order ends with the same result.
         todo = list(self._live)
         while todo:
             node = todo.pop()
             found = self._reads(node) | (self._onward(node) - self._writes(node))
             if found != self._live[node]:
                 self._live[node] = found
+                # Only nodes before a changed one can change.
                 todo += [edge.source for edge in flow.into.get(node, ())]
 
     @cached_property
@@ -58,6 +60,7 @@ class Needs:
         if field not in definitions.by_field:
             return False
         mask = self.types.states.mask_at(node, field)
+        # A definition "unset" that reaches the node means that some path has not written the field.
         return bool(mask) and not mask & definitions.unset(field)
 
     def inputs_after(self, node: str, names: Iterable[str]) -> dict[str, str]:
@@ -127,6 +130,7 @@ def reasons(old: SourceFile, new: SourceFile, was: Workflow, now: Workflow) -> l
         elif task not in now.tasks:
             found.append(Reason("task_gone", f"the task {task} is gone: its runs can't be moved", task=task))
         elif _is_followed(was, task):
+            # A run of a briefed task waits in the step of its brief, which does not change.
             found += _scope(old, new, was.tasks[task], now.tasks[task], task)
     return _gathered(found)
 
@@ -135,6 +139,7 @@ def _gathered(found: list[Reason]) -> list[Reason]:
     """Merge equal reasons of several steps; `*` in a message stands for the steps."""
     steps: dict[Reason, dict[str, None]] = {}
     for one in found:
+        # By everything except the steps.
         steps.setdefault(replace(one, steps=()), {}).update(dict.fromkeys(one.steps))
     return [
         replace(one, message=one.message.replace("*", _either(list(names))), steps=tuple(names))
@@ -200,6 +205,7 @@ def _waiting_in(node: Node, effect: Any) -> Snapshot:
     ordered = sorted(active.values(), key=lambda one: one.order)
     pending = Pending(node.id, children=[{"run": ""}] if isinstance(effect, Spawn) else [])
     if isinstance(effect, Delay) or (isinstance(effect, Ask) and effect.wait_seconds is not None):
+        # A snapshot of a wait needs a time, whichever.
         pending.resume_at = 0.0
     return Snapshot(configuration=[one.id for one in ordered], pending={node.name: pending})
 
@@ -207,6 +213,7 @@ def _waiting_in(node: Node, effect: Any) -> Snapshot:
 def _result_changed(was: Ask, now: Any) -> bool:
     assert isinstance(now, Ask)
     before, after = (_without_words(narrowed(of(ask.result), ask.where)) for ask in (was, now))
+    # An answer that fits the old schema may not fit the new one; without a new one, everything fits.
     return after is not None and before != after
 
 
@@ -248,12 +255,14 @@ def _renamed(old: SourceFile, new: SourceFile, task: str | None) -> dict[str, st
 def _data(node: Node, before: Needs, after: Needs, task: str | None) -> Iterator[Reason]:
     was, now = before.kinds, after.kinds
     for field in sorted(after.after(node.id)):
+        # The new version itself has the field on some paths only, and handles that.
         if not after.is_set(node.id, field):
             continue
         if not before.is_set(node.id, field):
             message = f"a run that waits in * may have no {field}, which {after.reader(node.id, field)} reads"
             yield Reason("field_missing", message, (node.name,), task, blocks=False)
         elif union(now[field], was[field]) != union(now[field]):
+            # The old type adds values that the new version does not expect.
             message = f"a run that waits in * has {field} of its old type, and {after.reader(node.id, field)} reads it"
             yield Reason("field_type", message, (node.name,), task, blocks=False)
     known = before.types.scope.declared_inputs

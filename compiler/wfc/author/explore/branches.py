@@ -80,6 +80,7 @@ class Shapes:
     def compared(self, path: Path, value: Any) -> None:
         """A constant with which the value is compared: the value should be of the same type."""
         self.read(Term(path))
+        # The first constant counts: it decides the type, and one is enough for that.
         self._leaves.setdefault(path, value)
 
     def same(self, term: Term, path: Path) -> None:
@@ -89,6 +90,7 @@ class Shapes:
 
     def of(self, path: Path, depth: int = 0) -> Any:
         """A value with all parts that are read; None if nothing is read."""
+        # Values may refer to each other in a cycle of steps.
         if depth > _DEEPEST:
             return None
         found = self._own(path, depth)
@@ -99,6 +101,7 @@ class Shapes:
     def _own(self, path: Path, depth: int) -> Any:
         inside = self._inside.get(path, {})
         if JSON in inside:
+            # The text must be valid JSON with these parts in it.
             return json.dumps(self.of((*path, JSON), depth + 1) or {})
         if 0 in inside:
             return [self._leaf((*path, 0), depth)]
@@ -107,6 +110,7 @@ class Shapes:
 
     def _leaf(self, path: Path, depth: int) -> Any:
         value = self.of(path, depth + 1)
+        # Something that is not empty, so that conditions on it can be true.
         return "x" if value is None else value
 
 
@@ -129,6 +133,7 @@ def _places(term: Term) -> Iterator[Path]:
             yield (*place, 0)
         attribute = operation.argument(0) if name in ("selectattr", "rejectattr") else None
         if name in ("map", "sum", "min", "max", "sort", "unique"):
+            # The number is beyond all arguments: these filters take the attribute by name only.
             attribute = operation.argument(9, "attribute")
         if isinstance(attribute, str):
             yield (*place, 0, *attribute.split("."))
@@ -139,6 +144,7 @@ def _places(term: Term) -> Iterator[Path]:
         elif name == "parse_json":
             place = (*place, JSON)
         elif name in ("length", "count") and JSON in place:
+            # Something reads the length of the parsed JSON, so the JSON should be a list with an element.
             yield (*place, 0)
             return
         elif name not in _SAME:
@@ -210,7 +216,7 @@ class Scope:
 
     @cached_property
     def needed_inputs(self) -> dict[str, str]:
-        """The inputs that it can't do without, each with its type."""
+        """The required inputs, each with its type."""
         schema = self.machine.inputs.model_json_schema(by_alias=True)
         found = {name: schema["properties"][name] for name in schema.get("required", ())}
         return {name: str({**one, **one.get("anyOf", [{}])[-1]}.get("type")) for name, one in found.items()}
@@ -246,13 +252,14 @@ class Scope:
     def term(self, text: Any, assign: Assign | None = None) -> Term | None:
         expression = self.lone(text)
         term = term_of(expression) if expression is not None else None
+        # In an `Assign`, the name of one of its keys stands for the field that this key sets.
         if term is not None and assign is not None and term.path[0] in assign.updates:
             return Term(("state", *term.path), term.operations)
         return term
 
 
 def _examples(tree: nodes.Node) -> Iterator[tuple[Term, Any]]:
-    """Values that something is compared with, or is computed from: what stands there should be of their kind."""
+    """Examples of the values that comparisons and calculations expect, which set the types of generated values."""
     for compared in tree.find_all(nodes.Compare):
         left, op, right = compared.expr, compared.ops[0].op, compared.ops[0].expr
         for one, other in ((left, right), (right, left)):
@@ -296,7 +303,7 @@ class World:
                 self._shape_inputs(parent, spawn, scope)
 
     def _shape_inputs(self, parent: Scope, spawn: Spawn, child: Scope) -> None:
-        """What a child is given should be of the kinds that its inputs have."""
+        """Generate values of the types that the inputs of a child have."""
         needed = child.needed_inputs
         for name, kind in needed.items():
             example = _EXAMPLES.get(kind)
@@ -400,6 +407,8 @@ class World:
         if term is not None:
             yield from self._through(scope, normal(term), rest, values, depth)
         elif not rest and values and isinstance(values[0], bool):
+            # The field holds the value of a condition, so the condition is solved for the value that the
+            # field should have.
             for goal in solve(expression, values[0], self.known(scope)):
                 for path, wanted in goal.items():
                     full = ("state", *path) if assign is not None and path[0] in assign.updates else path
@@ -408,7 +417,7 @@ class World:
     def _through(
         self, scope: Scope, term: Term, rest: Path, values: tuple[Any, ...], depth: int
     ) -> Iterator[Aim]:
-        """Where the value at a place inside of what a term gives comes from."""
+        """The sources of the value at a path inside the value of a term."""
         if term.operations:
             undone = tuple(undo((nest(value, rest) for value in values), term.operations))
             yield from self._sources(scope, term.path, undone, depth + 1)
@@ -417,6 +426,7 @@ class World:
 
     def _of_child(self, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
         """The result of a child is its returned value."""
+        # The result of a foreach is a list, and only its first element is aimed at.
         if not spawn.is_call and not (rest and rest[0] == 0):
             return
         inner = rest if spawn.is_call else rest[1:]
@@ -437,6 +447,7 @@ class World:
             child = self.scopes.get(spawn.task or "")
             # An item that is no object can be one input only.
             whole = [rest] if child is None or len(child.needed_inputs) < 2 else []
+            # Whether an item fills one input or several by name may depend on the item, so both are tried.
             for inner in (*whole, (name, *rest)):
                 yield from self._of_item(parent, spawn, inner, values, depth)
             return
@@ -605,6 +616,8 @@ class Chart:
             for edge in [*self._out.get(node.id, ()), *self._joins(node)]:
                 for target in _leaves(edge.target):
                     if target.id not in before:
+                        # An edge that begins at the parallel step leaves from the end of a branch here, or
+                        # `way_to` would lose the branch.
                         before[target.id] = (
                             (edge, node.id) if edge.source is node else (_from(edge, node), node.id)
                         )

@@ -40,6 +40,7 @@ class Case:
         for scope, step in self.answers:
             scopes.setdefault(step, set()).add(scope)
         return {
+            # Every task that an agent executes as a whole has this step, so its scope is always written.
             step if len(scopes[step]) == 1 and step != "do-task" else f"{scope}/{step}": results
             for (scope, step), results in self.answers.items()
         }
@@ -141,6 +142,7 @@ def smallest_case(search: Search, which: Signature, trace: Trace) -> Case:
     while improved:
         improved = False
         for smaller in _smaller(attempt, which):
+            # Any case that shows the problem is correct, so the reduction may stop early.
             if trials >= _MOST_TRIALS or events >= _MOST_TRIED_EVENTS:
                 return case
             found = search.trace_of(smaller)
@@ -170,6 +172,8 @@ def _is_one(results: list[Any]) -> bool:
 
 
 def _smaller(attempt: Attempt, which: Signature) -> Iterator[Attempt]:
+    # A run that never ends needs an answer that is repeated forever, which also replaces its long list of
+    # answers.
     if which[3] == "running" and not attempt.always:
         for key, results in attempt.answers.items():
             yield Attempt(attempt.inputs, {}, {key: results[-1]})

@@ -110,6 +110,7 @@ class Chooser:
         if question.key in attempt.always:
             return self._whole(question, attempt.always[question.key])
         earlier = attempt.base.get(question.key, ())
+        # A reported failure has no parts that aims could change.
         if question.number < len(earlier) and not reports_failure(earlier[question.number]):
             return self._aimed(question, earlier[question.number])
         base = self._makers.plain(question)
@@ -254,6 +255,7 @@ class Search:
 
     def go(self) -> None:
         try:
+            # Directed trials reach most branches in few runs, so they come first; chance gets what is left.
             self._start()
             for seed in self.seeds:
                 self._try(seed)
@@ -341,6 +343,7 @@ class Search:
             for turn in range(_WAYS):
                 aims = tuple(self._aims_of(scope, [edge], turn, {}))
                 inputs = self.inputs.aimed(aims, turn, trace.inputs)
+                # In a loop, the decision may have to be different in the first iteration than in later ones.
                 for mode in ("always", "later"):
                     yield Attempt(inputs, base=trace.answers, aims=aims, mode=mode, turn=turn)
 
@@ -365,6 +368,7 @@ class Search:
         for edge in edges:
             if edge in edge.source.on.get("recover", ()):
                 failing |= self._failing(scope, edge)
+            # The conditions of a state are tried in order, so those before this edge must be false.
             for other in edge.source.eventless:
                 condition = condition_of(other)
                 if condition is not None and condition.text is not True and edge in edge.source.eventless:
@@ -443,10 +447,12 @@ class Search:
                 self._pursue(attempt)
 
     def _mutations(self, trace: Trace) -> Iterator[Attempt]:
+        # In reverse, so that the first visit of each step remains.
         asked = {question.key: question for question, _ in reversed(trace.asked)}
         for key, question in asked.items():
             known = trace.answers
             for value in (*self.makers.of(question).edges(), FAILED, TIMED_OUT):
+                # First only one visit changes, then all visits of the step.
                 answers = {**known, key: [value, *known[key][1:]]}
                 yield Attempt(trace.inputs, answers)
                 if len(known[key]) > 1:
@@ -462,6 +468,7 @@ class Search:
             traces = list(dict.fromkeys(map(id, self.covered.values())))
             by_id = {id(trace): trace for trace in self.covered.values()}
             base = by_id[self._random.choice(traces)]
+            # The beginning of a known trial leads deep into the workflow; chance decides the rest.
             cut = self._random.randint(0, len(base.asked))
             answers: dict[Key, list[Any]] = {}
             for question, result in base.asked[:cut]:

@@ -30,6 +30,7 @@ def sample(pattern: str, random: Random | None = None, group: str | None = None)
     """A text that the pattern matches; None if none can be constructed easily. `group`: the text of its first group."""
     try:
         made = _Sampler(random, group).all(parser.parse(pattern))
+        # The sampler ignores anchors and look-around, so its text is tested.
         found = re.search(pattern, made)
     except (re.error, RecursionError, OverflowError, KeyError):
         return None
@@ -59,6 +60,7 @@ class _Sampler:
                 count = int(least)
                 if self._random is not None:
                     count = self._random.randint(count, min(int(most), count + 3))
+                # A pattern such as `a{100000}` should not produce a huge text.
                 return "".join(self.all(inner) for _ in range(min(count, 200)))
             case "SUBPATTERN":
                 if value[0] == 1 and self._group is not None:
@@ -94,7 +96,7 @@ def _holds(option: Any, char: str) -> bool:
 
 Path = tuple[str | int, ...]
 JSON = "\0json"
-"""Stands in a path for what a text holds, once parsed."""
+"""In a path, the value of a text that is parsed as JSON."""
 _LENGTHS = ("length", "count")
 _ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 
@@ -126,11 +128,11 @@ class Term:
 
 
 _SKIPPED = ("default", "trim", "strip")
-"""They leave a value that is there as it is, apart from the space around a text."""
+"""Filters that do not change an existing value, apart from the space around a text."""
 
 
 def normal(term: Term) -> Term:
-    """The same, with every step into the value as part of the path, also into the JSON that a text holds.
+    """The same term with each access to a part moved into its path, also inside parsed JSON.
 
     Two decisions that read different keys of one parsed text then have different paths, and both can be met.
     """
@@ -184,6 +186,7 @@ def term_of(node: nodes.Node) -> Term | None:
         case nodes.Getattr():
             return _inner(node.node, node.attr)
         case nodes.Getitem() if isinstance(node.arg, nodes.Const):
+            # A generated list has one item, which stands for every index.
             key = node.arg.value
             return _inner(node.node, key if isinstance(key, str) else 0)
         case nodes.Getitem():
@@ -423,9 +426,11 @@ def _solve(node: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:
         case nodes.Not():
             yield from _solve(node.node, not want, known)
         case nodes.And() | nodes.Or():
+            # By De Morgan's laws, a false `or` needs two false operands, as a true `and` needs two true ones.
             both = isinstance(node, nodes.And) == want
             left, right = solve(node.left, want, known), solve(node.right, want, known)
             if both:
+                # An operand that can't be solved adds no goal: the other one may be enough.
                 yield from (merged(one, other) for one, other in product(left or [{}], right or [{}]))
             else:
                 yield from (*left, *right)
@@ -504,6 +509,7 @@ def _both_sides(left: Term | None, op: str, right: Term | None, want: bool, know
         value = known(other.path) if not other.operations else None
         if value is not None and sign:
             yield _goal(one, _values(sign, value, want))
+    # Neither side is known, so both get values.
     for base in (1, 50, "x"):
         if op in _MIRRORED:
             yield merged(_goal(left, _values(op, base, want)), _goal(right, [base]))
@@ -522,6 +528,7 @@ def _values(op: str, value: Any, want: bool) -> list[Any]:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return [value]
     above = {"gt": want, "gteq": want, "lt": not want, "lteq": not want}.get(op, want)
+    # The negation of `>` is `<=`, so a strict comparison that should be false allows equality.
     strict = (op in ("gt", "lt")) == want
     step = 1 if above else -1
     return [value + step, value + 10 * step] if strict else [value, value + step]

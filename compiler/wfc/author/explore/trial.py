@@ -120,6 +120,7 @@ class Trial:
         while root.snapshot.status == "running" and self.trace.events < self._most_events:
             waits: list[tuple[float, int, _Live]] = []
             if not self._work(root, waits):
+                # Everything waits, so time passes. The number keeps the order of equal times.
                 due, _, live = min(waits, key=lambda one: one[:2])
                 self._now = max(self._now, due)
                 self._send(live, Clock(**self._stamp()))
@@ -178,6 +179,7 @@ class Trial:
         self._send(live, Submit(**self._stamp(), visit=visit, result=result))
 
     def _deliver(self, live: _Live, visit: str, index: int, ended: Snapshot) -> None:
+        # The step may have ended before its child, by a timeout or because another child was enough.
         if visit in live.snapshot.pending:
             result = {"value": ended.result} if ended.status == "completed" else {"error": ended.error}
             self._send(live, ChildEnded(**self._stamp(), visit=visit, index=index, result=result))

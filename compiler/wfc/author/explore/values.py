@@ -121,6 +121,7 @@ class Maker:
                 return [self._plain(schema.get("items", {}), depth + 1) for _ in range(count)]
             case "object":
                 properties = schema.get("properties", {})
+                # A schema may refer to itself and require that part, so a value would have no end.
                 needed = schema.get("required", ()) if depth <= 2 * _DEEPEST else ()
                 return {name: self._plain(properties.get(name, {}), depth + 1) for name in needed}
             case "null":
@@ -200,6 +201,7 @@ class Maker:
         for name, inner in schema.get("properties", {}).items():
             for value in self._edges(inner, (*place, name), depth + 1):
                 yield {**base, name: value}
+        # `timed_out` reports a failure, and is not a part of a regular result.
         everything = {
             name: self._plain(inner, depth + 1)
             for name, inner in schema.get("properties", {}).items()
@@ -251,7 +253,7 @@ class Maker:
 
 
 def _with_texts(value: Any, shape: Any) -> Any:
-    """A value whose texts hold the JSON that later steps parse them for."""
+    """A value with JSON in the texts that later steps parse."""
     if isinstance(value, dict) and isinstance(shape, dict):
         return {key: _with_texts(one, shape.get(key)) for key, one in value.items()}
     is_json = isinstance(value, str) and isinstance(shape, str) and shape[:1] in ("{", "[")
@@ -266,7 +268,7 @@ def _parsed(text: Any) -> Any:
 
 
 def _put_in_json(base: Any, place: tuple[str | int, ...], value: Any) -> Any:
-    """JSON with a value put at a place. No schema says what else must be there; what was there stays."""
+    """Put a value at a path in JSON. No schema describes it, so all other parts are kept."""
     if not place:
         return _like(value, base)
     first, *rest = place
@@ -280,12 +282,12 @@ def _put_in_json(base: Any, place: tuple[str | int, ...], value: Any) -> Any:
 
 
 def _like(value: Any, base: Any) -> Any:
-    """A value with what the one that it takes the place of has besides."""
+    """The value, completed with the parts of the value that it replaces."""
     if isinstance(value, dict) and isinstance(base, dict):
         return {**base, **{key: _like(one, base.get(key)) for key, one in value.items()}}
     if isinstance(value, list) and isinstance(base, list) and base:
         kept = [_like(one, base[0]) for one in value]
-        # An item that says nothing of itself is as those that were there.
+        # "x" is a placeholder, which becomes a copy of the first item.
         return [base[0] if one == "x" and isinstance(base[0], dict | list) else one for one in kept]
     return value
 

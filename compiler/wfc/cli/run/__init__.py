@@ -13,9 +13,10 @@ from wfc.cli.run.inputs import given_inputs
 from wfc.cli.run.session import read_answers_file, terminal_service, work
 from wfc.cli.run.sources import SourceRegistry, called_by, module_to_run
 from wfc.cli.shared.names import FILES, WORKFLOWS
-from wfc.cli.shared.options import Manner, manner_options, state_option
+from wfc.cli.shared.options import RunOptions, run_options, state_option
 from wfc.cli.shared.service import opened
 from wfc.config import load_config
+from wfc.project import limit_plugins
 from wfc.workspace.files import store_path
 from wfc.workspace.runtime import modules_at_start
 from wfc_runtime.errors import WfcError
@@ -36,13 +37,13 @@ from wfc_runtime.service.sqlite import SqliteService
     shell_complete=FILES,
     help="Inputs from a YAML or JSON file; `-` is standard input.",
 )
-@manner_options
+@run_options
 @state_option
 def command(
     workflow: str,
     pairs: tuple[str, ...],
     inputs: str | None,
-    manner: Manner,
+    options: RunOptions,
     state: Path | None,
 ) -> int:
     """Run a workflow in the terminal; you act as the agent.
@@ -58,8 +59,9 @@ def command(
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
     With --agent also: 4 if a person is needed, 5 if a budget is used up, 6 if no agent is available.
     """
-    if inputs == "-" and manner.answers == "-":
+    if inputs == "-" and options.answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
+    limit_plugins(options.allow_block if options.agent is not None else None)
     config = load_config(Path("."))
     registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
     try:
@@ -69,26 +71,26 @@ def command(
     if module is None:
         return 1
     workflows = called_by(module, registry)
-    file = read_answers_file(manner, workflows)
+    file = read_answers_file(options, workflows)
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
-    nobody = file is None and not manner.executes and manner.agent is None and not sys.stdin.isatty()
+    nobody = file is None and not options.executes and options.agent is None and not sys.stdin.isatty()
     if nobody and _asks(module):
         raise click.UsageError(
             "standard input is not a terminal, so prompts can't be answered; use --answers FILE"
         )
     console = Console()
     answered = Answers(file.scripts) if file else None
-    if manner.agent is not None:
+    if options.agent is not None:
         from wfc.cli.run.headless import given_answers, parse_budget
 
-        parse_budget(manner.budget) if manner.budget is not None else {}
-        answered = given_answers(manner.answer, answered, workflows)
+        parse_budget(options.budget) if options.budget is not None else {}
+        answered = given_answers(options.answer, answered, workflows)
     path = store_path(state, config)
-    with opened(lambda: terminal_service(path, registry, manner, console)) as service:
+    with opened(lambda: terminal_service(path, registry, options, console)) as service:
         # The plain service: actions that it executes itself begin only after the run has been printed.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
-        return work(service, run, manner, answered, console, config, state)
+        return work(service, run, options, answered, console, config, state)
 
 
 def _asks(module: Module) -> bool:

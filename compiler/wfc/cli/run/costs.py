@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wfc.cli.shared.service import family_of
 from wfc.render.style import counted
 
 if TYPE_CHECKING:
+    from wfc_runtime.agents.base import Outcome
+    from wfc_runtime.machine.redaction import Mask
     from wfc_runtime.service import Service
 
 
@@ -25,16 +27,19 @@ class StepCost:
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
+    worktrees: dict[str, str] = field(default_factory=dict)
+    """Those with changes: the branch of each, by path."""
 
 
 def costs_of(service: Service, run: str) -> list[StepCost]:
     """By step, in the order of their first calls."""
+    events = [event for _, some in family_of(service, run) for event in some]
     found: dict[str, StepCost] = {}
-    for _, events in family_of(service, run):
-        for event in events:
-            call = event.get("agent")
-            if isinstance(call, dict) and event.get("step_id"):
-                _add(found, event, call)
+    # Those of children are read after those of their parent. Timestamps of one format sort by time.
+    for event in sorted(events, key=lambda event: str(event["at"])):
+        call = event.get("agent")
+        if isinstance(call, dict) and event.get("step_id"):
+            _add(found, event, call)
     return list(found.values())
 
 
@@ -49,6 +54,16 @@ def _add(found: dict[str, StepCost], event: dict[str, Any], call: dict[str, Any]
     cost.usd += call.get("usd", 0.0)
     cost.tokens += call.get("tokens", 0)
     cost.seconds += call.get("seconds", 0.0)
+    if kept := call.get("worktree"):
+        cost.worktrees[str(kept["path"])] = str(kept["branch"])
+
+
+def ended_words(outcome: Outcome, record: dict[str, Any], mask: Mask) -> str:
+    """How a call ended, what it cost, and why it failed."""
+    cost = f", ${record['usd']:.4f}" if "usd" in record else ""
+    why = "" if outcome.kind == "done" else f": {mask.message(outcome.message)}"
+    denied = f", denied: {', '.join(outcome.denied)}" if outcome.denied else ""
+    return f"{outcome.kind} after {record['seconds']:g} s{cost}{denied}{why}"
 
 
 def total_of(costs: list[StepCost]) -> dict[str, Any]:
@@ -60,7 +75,7 @@ def total_of(costs: list[StepCost]) -> dict[str, Any]:
 
 
 def render_costs(costs: list[StepCost]) -> list[str]:
-    """One line per step, and the sum if there are several."""
+    """One line per step, the sum if there are several, and the worktrees that have changes."""
     width = max((len(one.step) for one in costs), default=0)
     lines = [
         f"{one.step:<{width}}  {one.who}  {counted(one.calls, 'call')}  {one.seconds:.1f} s  "
@@ -70,7 +85,8 @@ def render_costs(costs: list[StepCost]) -> list[str]:
     total = total_of(costs)
     if len(costs) > 1:
         lines.append(f"in total  {total['tokens']:,} tokens  ${total['usd']:.4f}")
-    return lines
+    kept = {path: branch for one in costs for path, branch in one.worktrees.items()}
+    return lines + [f"changes on branch {branch} in {path}" for path, branch in kept.items()]
 
 
 def _trouble(cost: StepCost) -> str:

@@ -20,7 +20,7 @@ from wfc.cli.run.inputs import parse_value
 from wfc.cli.run.live import Live
 from wfc.cli.run.operator import Trail
 from wfc.cli.run.serving import file_grant, terminal_grant
-from wfc.cli.shared.options import Manner
+from wfc.cli.shared.options import RunOptions
 from wfc.suggest import did_you_mean
 from wfc.testfiles.questions import Questions, misfit
 from wfc.testfiles.scripts import Answer, Script, fill
@@ -53,12 +53,14 @@ _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 # The service.
 
 
-def agent_service(path: Path, registry: SourceRegistry, manner: Manner) -> AgentService:
+def agent_service(path: Path, registry: SourceRegistry, options: RunOptions) -> AgentService:
     """Commands and files are granted by the command line alone: a pull request can change the project's settings."""
     config = registry.config
-    agents = agents_of(manner.agent or "", config)
-    grant = file_grant(terminal_grant(config, path), manner, config.root, manner.exec_root, manner.exec_env)
-    grant = replace(grant, parallel=manner.parallel or agents.wishes.parallel)
+    agents = agents_of(options.agent or "", config)
+    grant = file_grant(
+        terminal_grant(config, path), options, config.root, options.exec_root, options.exec_env
+    )
+    grant = replace(grant, parallel=options.parallel or agents.wishes.parallel)
     return AgentService(Store(path), registry, grant, agents, Path.cwd(), Limits.of(config.run_limits))
 
 
@@ -69,11 +71,13 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
     """The answers of a file, and those of `--answer`, which take precedence. Mistakes end the command."""
     scripts = dict(file.scripts) if file is not None else {}
     questions = questions_of(workflows)
+    # `--answer` has precedence over the file.
     for pair in _whole(pairs, questions):
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.UsageError(f"--answer takes step=value, not `{pair}`")
         asks = [questions.asks[place] for place in questions.matching(key, questions.asks)]
+        # A step of the workflow may be called `budget`.
         if key == _GATE_KEY or (key == "budget" and not asks):
             if text.strip().lower() not in (*_YES, *_NO):
                 raise click.UsageError(f"--answer {key} takes yes or no")
@@ -87,6 +91,7 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
             )
         schema = asks[0].schema
         value = _value(text, schema, asks[0].parameters.get("prompt_type"))
+        # Before the run starts: a wrong answer would only be noticed when it is needed.
         if wrong := misfit(fill(asks[0].kind, schema, value), schema):
             raise click.UsageError(f"--answer {key}: {wrong}")
         scripts[key] = Script((Answer(value),), repeats=True)
@@ -101,6 +106,7 @@ def _whole(pairs: tuple[str, ...], questions: Questions) -> list[str]:
         key, _, text = pair.partition("=")
         step, _, question = key.rpartition(".")
         asked = [questions.asks[place].parameters for place in questions.matching(step, questions.asks)]
+        # Only if the step has such a question; a dot may also be part of a step's name.
         if any(one["id"] == question for given in asked for one in given.get("questions") or ()):
             parts.setdefault(step, {})[question] = text
         else:
@@ -154,6 +160,9 @@ class Headless:
         row = self._service.store.queries.require(self._run)
         was_idle = False
         while True:
+            # The claim of the action that failed is held until this process ends: waiting would never end.
+            if self._service.workers.failure is not None:
+                raise self._service.workers.failure
             self._service.tick(self._run)
             reply = self._service.status(self._run)
             self._live.moved(self._trail.news(self._run))
@@ -164,21 +173,27 @@ class Headless:
                 continue
             self._live.refresh()
             view = self._service.look(row.root)
-            busy = [one for one in view.runnables if one.owner is not None or self._service.outage is None]
+            busy = [
+                one for one in view.runnables if one.owner is not None or self._service.calls.outage is None
+            ]
             waits = [one for one in pending if "resume_at" in one.parameters]
-            is_idle = not busy and (self._service.outage is not None or bool(self.waiting and not waits))
+            is_idle = not busy and (
+                self._service.calls.outage is not None or bool(self.waiting and not waits)
+            )
             # Once more: an action that has just ended may have led to one that has an answer.
+            # Two idle looks in a row: between two actions there is a moment without any.
             if is_idle and was_idle:
                 return None
             was_idle = is_idle
             if waits and not busy and self._skips_waits:
+                # Simulated time moves to the end of the shortest wait.
                 self._service.ahead += min(float(one.parameters["seconds_left"]) for one in waits)
             else:
                 time.sleep(_LOOK_EVERY)
 
     @property
     def outage(self) -> Outcome | None:
-        return self._service.outage
+        return self._service.calls.outage
 
     def _pending(self, reply: Reply) -> Iterator[Asked]:
         """The actions of a run and its children that are not in progress."""
@@ -207,8 +222,8 @@ class Headless:
                 reason = f"it was interrupted; it began at {since} and may have taken effect"
                 self._wait_for(asked, f'{reason}. {{"run_again": true}} as its answer starts it again')
             elif asked.kind not in HUMAN_KINDS:
-                if self._service.outage is None:
-                    self._wait_for(asked, self._service.agent_refusal(asked.action) or "no agent does it")
+                if self._service.calls.outage is None:
+                    self._wait_for(asked, self._service.calls.refusal(asked.action) or "no agent does it")
             elif self._is_interactive:
                 self._ask(asked)
                 return True
@@ -278,31 +293,34 @@ def parse_budget(text: str) -> dict[str, float]:
 
 
 def work_headless(
-    service: SqliteService, run: str, manner: Manner, answers: Answers, console: Console, resuming: str
+    service: SqliteService, run: str, options: RunOptions, answers: Answers, console: Console, resuming: str
 ) -> int:
     """Work a run with an agent. `resuming` is the command that continues it."""
     assert isinstance(service, AgentService), "--agent opens one"
     service.leave = answers.knows
-    if manner.budget is not None:
-        service.set_budget(run, parse_budget(manner.budget), actor="wfc run --budget")
-    with Live(service, run, console, manner.events) as live:
-        service.calls = live
+    if options.budget is not None:
+        service.set_budget(run, parse_budget(options.budget), actor="wfc run --budget")
+    with Live(service, run, console, options.events) as live:
+        service.calls.observer = live
         service.workers.watch = live.commands
         driver = Headless(
             service,
             run,
             answers,
             live,
-            is_interactive=sys.stdin.isatty() and manner.answers != "-",
-            skips_waits=manner.skip_waits,
+            is_interactive=sys.stdin.isatty() and options.answers != "-",
+            skips_waits=options.skip_waits,
         )
         try:
             reply = driver.work()
         except (KeyboardInterrupt, LeftError):
             live.left(f"the run waits; continue with `{resuming}`")
             return INTERRUPTED
+        except Exception:
+            live.left(f"wfc failed and the run waits; continue with `{resuming}`")
+            raise
         if reply is not None:
-            live.ended(reply, manner.as_json)
+            live.ended(reply, options.as_json)
             return COMPLETED if reply["status"] == "completed" else FAILED
         if driver.outage is not None:
             live.no_agent(driver.outage, resuming)

@@ -16,10 +16,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import click
 
-from wfc.cli.run.costs import StepCost, costs_of, render_costs, total_of
+from wfc.cli.run.costs import StepCost, costs_of, ended_words, render_costs, total_of
 from wfc.cli.run.serving import Shown
 from wfc.cli.shared.output import data, say, to_json
-from wfc.render.style import counted, printable
+from wfc.render.style import counted, cut, printable
 
 if TYPE_CHECKING:
     from wfc.author.driver import Asked
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wfc_runtime.agents.settings import Assignment
     from wfc_runtime.service import Reply
     from wfc_runtime.service.sqlite.agent_work import AgentService
-    from wfc_runtime.service.sqlite.workers import RunnableAction
+    from wfc_runtime.service.workers import RunnableAction
 
 _REDRAW = 0.2
 _WORDS = 200
@@ -79,7 +79,7 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._erase()
-        self.service.calls = None
+        self.service.calls.observer = None
         self.service.workers.watch = None
         if self._events is not None and self._events is not sys.stdout:
             self._events.close()
@@ -140,16 +140,26 @@ class Live:
         with self._lock:
             self._lines.pop((runnable.run, runnable.visit), None)
             self._usd += record.get("usd", 0.0)
-            cost = f", ${record['usd']:.4f}" if "usd" in record else ""
-            why = "" if outcome.kind == "done" else f": {runnable.mask.message(outcome.message)}"
-            denied = f", denied: {', '.join(outcome.denied)}" if outcome.denied else ""
-            text = f"{path}: {outcome.kind} after {record['seconds']:g} s{cost}{denied}{why}"
-            self.say(text, "green" if outcome.kind == "done" and not denied else "yellow")
+            is_fine = outcome.kind == "done" and not outcome.denied
+            text = f"{path}: {ended_words(outcome, record, runnable.mask)}"
+            self.say(text, "green" if is_fine else "yellow")
 
     def call_refused(self, runnable: RunnableAction, reason: str) -> None:
         path = self.path_of(runnable.run, runnable.visit)
         self.event("refused", run=runnable.run, step=path, reason=reason)
         self.say(f"{path}: {reason}; asking again", "yellow")
+
+    def command_began(self, runnable: RunnableAction) -> None:
+        """A command that wfc executes has a line too, since it may take long."""
+        path = self.path_of(runnable.run, runnable.visit)
+        with self._lock:
+            self._lines[(runnable.run, runnable.visit)] = _Line(path, "wfc", str(runnable.action["type"]))
+            self._draw()
+
+    def command_ended(self, runnable: RunnableAction) -> None:
+        with self._lock:
+            self._erase()
+            self._lines.pop((runnable.run, runnable.visit), None)
 
     # -- gates -----------------------------------------------------------------------
 
@@ -167,8 +177,8 @@ class Live:
     def answered(self, asked: Asked, value: Any, actor: str) -> None:
         path = self.path_of(asked.run, asked.step_id)
         self.event("gate", run=asked.run, step=path, kind=asked.kind, answered_by=actor)
-        shown = "(secret)" if asked.is_secret else json.dumps(value, ensure_ascii=False)[:_WORDS]
-        self.say(f"{path}: {shown}", "green")
+        shown = "(secret)" if asked.is_secret else _answer_words(value)
+        self.say(f"{path}: {shown} ({actor})", "green")
 
     # -- the screen ------------------------------------------------------------------
 
@@ -209,13 +219,22 @@ class Live:
         self._last = time.monotonic()
         if not self.console.is_live or self._paused or self._drawn:
             return
-        width = shutil.get_terminal_size().columns - 1
-        for line in self._lines.values():
-            spent = f"{self._last - line.since:.1f}s ${self._usd:.2f}"
-            text = printable(f"  {spent}  {line.path}  {line.who}  {line.words}".replace("\n", " "))
-            sys.stderr.write(f"{text[:width]}\n")
-            self._drawn += 1
+        columns, rows = shutil.get_terminal_size()
+        lines = list(self._lines.values())
+        # A line that is wrapped, or that has left the screen, could not be erased.
+        most = max(rows - 3, 1)
+        path = max((len(line.path) for line in lines[:most]), default=0)
+        for line in lines[:most]:
+            spent = f"{self._last - line.since:6.1f}s ${self._usd:.2f}"
+            text = printable(f"{spent}  {line.path:<{path}}  {line.who}  {line.words}".replace("\n", " "))
+            self._put(cut(text, columns - 1))
+        if len(lines) > most:
+            self._put(f"  and {len(lines) - most} more")
         sys.stderr.flush()
+
+    def _put(self, text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+        self._drawn += 1
 
     # -- ends ------------------------------------------------------------------------
 
@@ -266,6 +285,14 @@ class Live:
             self.say(line)
 
 
+def _answer_words(value: Any) -> str:
+    """An answer as a person gave it: yes, a choice or a text; otherwise JSON."""
+    inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+    if isinstance(inner, bool):
+        return "yes" if inner else "no"
+    return (inner if isinstance(inner, str) else json.dumps(value, ensure_ascii=False))[:_WORDS]
+
+
 def _message(masked: Reply, asked: Asked) -> str:
     """What an action shows to a person, with secrets redacted."""
     from wfc_runtime.service import actions_of
@@ -286,8 +313,17 @@ class _Commands(Shown):
         if not self._live.service.by_agent(runnable):
             with self._live.paused():
                 super().began(runnable)
+            self._live.command_began(runnable)
 
     def ended(self, runnable: RunnableAction, result: Any) -> None:
         if not self._live.service.by_agent(runnable):
+            self._live.command_ended(runnable)
             with self._live.paused():
                 super().ended(runnable, result)
+
+    def _number(self) -> str:
+        # Calls of agents have no number.
+        return ""
+
+    def _name(self, runnable: RunnableAction) -> str:
+        return self._live.path_of(runnable.run, runnable.visit)

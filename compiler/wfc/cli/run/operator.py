@@ -45,15 +45,18 @@ class StepNames:
         known = self._names[run]
         names = [known.get(state, state) for state in states if not _is_guard(state, known)]
         names = [name for name in names if name]
+        # A step with several states is shown once.
         return [name for index, name in enumerate(names) if index == 0 or names[index - 1] != name]
 
     def _read(self, run: str) -> dict[str, str]:
         try:
             machine = self._service.definition(run)[1]
         except WfcError:
+            # The module of an old run may be gone; states are then shown by their ids.
             return {}
         names = {state.id: str(state.name) for state in machine.states_map.values()}
         # States without a step in the source are not shown; the block that they belong to is shown when it runs.
+        # An empty name hides a state that the author never wrote.
         return names | dict.fromkeys(machine.added, "")
 
 
@@ -77,6 +80,7 @@ class Trail:
         """The steps that a run has entered since the last call, and the failures that it has recovered from."""
         found: list[str] = []
         for event in events_of(self._service, run, self._seen.get(run, 0)):
+            # Each event is shown once, whatever is asked in between.
             self._seen[run] = event["seq"]
             found += self._words(run, event)
         return found
@@ -128,6 +132,7 @@ class Executor:
     def begin(self, asked: Asked) -> Task:
         """Start an action unless it has been started. Actions that are pending at the same time run in parallel."""
         key = (asked.run, asked.step_id)
+        # It may have been started ahead of its turn.
         if key not in self._tasks:
             self._tasks[key] = Task(asked, self._grant)
         return self._tasks[key]
@@ -140,6 +145,7 @@ class Executor:
         except KeyboardInterrupt:
             self.close()
             raise
+        # Only now, so that a second call for the same action waits for the same task.
         del self._tasks[(asked.run, asked.step_id)]
         return result
 
@@ -207,7 +213,7 @@ class Operator(Worker):
         self._actor = "wfc run"
         self.path: list[str] = []
         self._passed: list[str] = []
-        """Print the part of the path that has not been shown yet."""
+        """The part of the path that has not been shown yet."""
 
     @property
     def actor(self) -> str:
@@ -231,6 +237,7 @@ class Operator(Worker):
         """The steps between two actions."""
         step = at.step_id.partition("@")[0]
         between, self._passed = self._passed, []
+        # The action itself is announced below.
         if between[-1:] == [step]:
             del between[-1]
         if between:
@@ -252,6 +259,7 @@ class Operator(Worker):
 
     def _masked(self, asked: Asked) -> dict[str, Any]:
         """The parameters with secrets redacted: terminals are watched, and logs are kept."""
+        # Asked again from the service, which redacts; `asked` has the real values for execution.
         actions = actions_of(self._service.status(asked.run, masked=True))
         found = [action["parameters"] for action in actions if action["step_id"] == asked.step_id]
         return dict(found[0]) if found else {}
@@ -263,6 +271,7 @@ class Operator(Worker):
 
     def answer(self, asked: Asked) -> Any:
         self._announce(asked)
+        # An author who scripts the result of a step does not want it executed.
         if self._answers is not None and self._answers.knows(asked.scope, asked.step_id):
             return self._scripted(self._answers, asked)
         if "interrupted_since" in asked.action:
@@ -270,6 +279,7 @@ class Operator(Worker):
         if self._executor.can(asked):
             if self._allow_exec:
                 return self._executed(asked)
+            # With a file of answers, nobody is asked.
             if self._answers is None and self._is_interactive and self._person.agrees("run it here? [y/n]"):
                 return self._executed(asked)
         if self._answers is not None:
@@ -284,6 +294,7 @@ class Operator(Worker):
     def _interrupted(self, asked: Asked) -> Any:
         """Handle an interrupted action. It may have taken effect, so it is repeated only after confirmation."""
         since = asked.action["interrupted_since"]
+        # Repeating it is a decision that only a person can take.
         if not self._is_interactive or self._answers is not None:
             raise StuckError(
                 f"step `{asked.step_id}` was interrupted: it began at {since} and may have taken effect. Check, then "
@@ -332,12 +343,13 @@ class Operator(Worker):
         return result
 
     def refused(self, asked: Asked, error: RefusedError) -> None:
-        """Submit a result. If another process has submitted one first, the run has already continued."""
+        """React to a refused result. If another process has submitted one first, the run has already continued."""
         if error.code in ("not_pending", "answered", "finished"):
             self._console.say(
                 f"`{asked.step_id}` was completed elsewhere: {error.message}", "yellow", indent=4
             )
             return
+        # A person can try again; a script would give the same answer.
         if self._actor.startswith("person"):
             self._console.say(error.message, "red", indent=4)
             return
@@ -354,6 +366,7 @@ class Operator(Worker):
         what = "for another process" if asked is None else _reason(asked)
         if asked is not None:
             self._show_path(asked)
+        # Time is simulated, but only for waits of the run itself.
         if self._skip is not None and asked is not None:
             self._console.say(f"{what}: {seconds:g} s skipped", "blue", indent=4)
             self._skip(seconds)

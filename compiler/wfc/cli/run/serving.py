@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from wfc.cli.run.console import Console
 from wfc.cli.run.sources import SourceRegistry
-from wfc.cli.shared.options import Manner, check_patterns, source_folders
+from wfc.cli.shared.options import RunOptions, check_patterns, source_folders
 from wfc.config import Config
 from wfc_runtime.execute import Grant, protected_paths
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.service.sqlite.serving import ServingService
-from wfc_runtime.service.sqlite.workers import RunnableAction
+from wfc_runtime.service.workers import RunnableAction
 from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def serving_service(
     registry: SourceRegistry,
     limits: Limits,
     console: Console,
-    manner: Manner,
+    options: RunOptions,
 ) -> ServingService:
-    """Commands run with the rights of the user, and with the environment variables that `manner` and `[tool.wfc.exec]`
+    """Commands run with the rights of the user, and with the environment variables that `options` and `[tool.wfc.exec]`
     name."""
     root, settings = registry.config.root, registry.config.exec
-    roots = (*(root / more for more in settings.roots), *manner.exec_root)
+    roots = (*(root / more for more in settings.roots), *options.exec_root)
     grant = terminal_grant(registry.config, path)
-    grant = file_grant(grant, manner, root, roots, (*settings.env, *manner.exec_env))
+    grant = file_grant(grant, options, root, roots, (*settings.env, *options.exec_env))
     service = ServingService(
         Store(path), registry, grant, limits, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
@@ -47,20 +47,20 @@ def serving_service(
 
 
 def file_grant(
-    grant: Grant, manner: Manner, root: Path, more_roots: Iterable[Path], env: Iterable[str]
+    grant: Grant, options: RunOptions, root: Path, more_roots: Iterable[Path], env: Iterable[str]
 ) -> Grant:
     """A grant within what the options allow: any command, or only some files."""
     roots = (root, *more_roots)
-    check_patterns("--allow-read", manner.allow_read, root, roots)
-    check_patterns("--allow-write", manner.allow_write, root, roots)
+    check_patterns("--allow-read", options.allow_read, root, roots)
+    check_patterns("--allow-write", options.allow_write, root, roots)
     grant = replace(
         grant.extended((one.resolve() for one in roots), env),
-        http=manner.allow_http,
-        blocks=manner.allow_block,
+        http=options.allow_http,
+        blocks=options.allow_block,
     )
-    if manner.allow_exec:
+    if options.allow_exec:
         return grant
-    return replace(grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root)
+    return replace(grant, commands=(), read=options.allow_read, write=options.allow_write, pattern_root=root)
 
 
 def terminal_grant(config: Config, state: Path) -> Grant:
@@ -92,13 +92,19 @@ class Shown:
     def began(self, runnable: RunnableAction) -> None:
         parameters = runnable.mask.value(runnable.action["parameters"])
         with self._lock:
-            self._console.actions += 1
-            head = f"{self._console.actions}. {runnable.visit} ({runnable.action['type']})"
+            head = f"{self._number()}{self._name(runnable)} ({runnable.action['type']})"
             self._console.say(head, "bold", indent=2)
             if "command" in parameters:
                 self._console.show(f"$ {parameters['command']}")
             elif "path" in parameters or "url" in parameters:
                 self._console.show(str(parameters.get("path") or parameters["url"]))
+
+    def _number(self) -> str:
+        self._console.actions += 1
+        return f"{self._console.actions}. "
+
+    def _name(self, runnable: RunnableAction) -> str:
+        return runnable.visit
 
     def ended(self, runnable: RunnableAction, result: dict[str, Any]) -> None:
         shown = runnable.mask.value(result)
@@ -107,7 +113,7 @@ class Shown:
         color = "red" if error or code else "green"
         said = error["message"] if error else "done" if code is None else f"exit code {code}"
         with self._lock:
-            self._console.say(f"{runnable.visit}: {said}", color, indent=2)
+            self._console.say(f"{self._name(runnable)}: {said}", color, indent=2)
             for name in ("stdout", "stderr"):
                 if shown.get(name) and not runnable.is_secret:
                     self._console.show(

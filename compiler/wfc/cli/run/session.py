@@ -1,4 +1,4 @@
-"""A session in which a run is worked until it ends, or left so that it can be continued later."""
+"""A session works on a run until it ends, or leaves it so that it can be continued later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wfc.author.driver import drive
 from wfc.cli.run.console import Console, LeftError
 from wfc.cli.run.inputs import read_input_file, refuse_findings
 from wfc.cli.run.operator import Executor, Operator, StuckError
-from wfc.cli.shared.options import Manner
+from wfc.cli.shared.options import RunOptions
 from wfc.cli.shared.output import data, say, to_json
 from wfc.testfiles.questions import check_scripts
 from wfc.testfiles.reader import to_diagnostic
@@ -32,26 +32,28 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Reply, Service
 
 
-def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, console: Console) -> SqliteService:
+def terminal_service(
+    path: Path, registry: SourceRegistry, options: RunOptions, console: Console
+) -> SqliteService:
     """Open the service for runs that a user works here, and therefore without timeouts. With `--allow-exec`, actions
     that this machine can execute run without a question and are shown."""
     limits = Limits.of(registry.config.run_limits)
-    if manner.agent is not None:
+    if options.agent is not None:
         from wfc.cli.run.headless import agent_service
 
-        return agent_service(path, registry, manner)
-    if not manner.executes:
+        return agent_service(path, registry, options)
+    if not options.executes:
         return SqliteService(Store(path), registry, limits)
     from wfc.cli.run.serving import serving_service
 
-    return serving_service(path, registry, limits, console, manner)
+    return serving_service(path, registry, limits, console, options)
 
 
-def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersFile | None:
+def read_answers_file(options: RunOptions, workflows: Iterable[Workflow]) -> AnswersFile | None:
     """Read the answers file, if there is one. Mistakes that can be found in advance end the command."""
-    if manner.answers is None:
+    if options.answers is None:
         return None
-    file = read_answers(manner.answers, read_input_file(manner.answers))
+    file = read_answers(options.answers, read_input_file(options.answers))
     reports = check_scripts(file.scripts, questions_of(workflows))
     refuse_findings(file.problems or [to_diagnostic(report) for report in reports])
     return file
@@ -60,21 +62,21 @@ def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersF
 def work(
     service: Service,
     run: str,
-    manner: Manner,
+    options: RunOptions,
     answers: Answers | None,
     console: Console,
     config: Config,
     state: Path | None,
 ) -> int:
     """Work a run in this terminal and return the exit code. `state`: the file of the store, if one was named."""
-    if manner.agent is not None:
+    if options.agent is not None:
         from wfc.cli.run.headless import work_headless
 
         assert isinstance(service, SqliteService)
-        resuming = f"{_resuming(run, state)} --agent {manner.agent}".strip()
-        return work_headless(service, run, manner, answers or Answers(), console, resuming)
+        resuming = f"{_resuming(run, state)} --agent {options.agent}".strip()
+        return work_headless(service, run, options, answers or Answers(), console, resuming)
     store = store_path(state, config)
-    if manner.executes:
+    if options.executes:
         from wfc.cli.run.serving import leave_to
 
         leave_to(service, answers)
@@ -89,9 +91,9 @@ def work(
         console,
         executor,
         answers=answers,
-        allow_exec=manner.allow_exec,
-        is_interactive=manner.answers is None and sys.stdin.isatty(),
-        skip=skip if manner.skip_waits else None,
+        allow_exec=options.allow_exec,
+        is_interactive=options.answers is None and sys.stdin.isatty(),
+        skip=skip if options.skip_waits else None,
     )
     try:
         reply = drive(service, run, operator)
@@ -101,14 +103,14 @@ def work(
         console.say(f"the run is saved; continue it with `{_resuming(run, state)}`", "yellow")
         return INTERRUPTED
     except StuckError as error:
-        if manner.as_json:
+        if options.as_json:
             say(to_json(service.next_step(run)))
         raise StuckError(
             f"{error.message}\nThe run is saved; continue it with `{_resuming(run, state)}`."
         ) from None
     finally:
         executor.close()
-    return _ended(reply, operator, manner, console)
+    return _ended(reply, operator, options, console)
 
 
 def _resuming(run: str, state: Path | None) -> str:
@@ -117,12 +119,12 @@ def _resuming(run: str, state: Path | None) -> str:
     return f"wfc runs {'' if is_known else f'--state {shlex.quote(str(state))} '}resume {run}"
 
 
-def _ended(reply: Reply, operator: Operator, manner: Manner, console: Console) -> int:
+def _ended(reply: Reply, operator: Operator, options: RunOptions, console: Console) -> int:
     status = reply["status"]
     color = "green" if status == "completed" else "red"
     asked = "1 action" if operator.count == 1 else f"{operator.count} actions"
     console.say(f"{status} after {asked}: {' → '.join(operator.path)}", color)
-    if manner.as_json:
+    if options.as_json:
         say(to_json(reply))
     elif status == "completed":
         result = reply["result"]

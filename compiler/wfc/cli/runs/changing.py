@@ -27,16 +27,17 @@ from wfc.cli.runs.store import (
     whole_id,
 )
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.options import Manner, manner_options
+from wfc.cli.shared.options import RunOptions, run_options
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.service import opened
 from wfc.config import load_config
+from wfc.project import limit_plugins
 from wfc.render.style import counted
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import writing
 from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.contract import ENDED
-from wfc_runtime.errors import WfcError
+from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("run", shell_complete=RUNS)
-@manner_options
+@run_options
 @click.pass_obj
-def resume(state: Path | None, run: str, manner: Manner) -> int:
+def resume(state: Path | None, run: str, options: RunOptions) -> int:
     """Continue a run in this terminal, as `wfc run` does.
 
     An answers file continues after the results that the run has already used. Exits like `wfc run`.
@@ -59,36 +60,38 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
     from wfc.cli.run.sources import SourceRegistry
 
     console = Console()
+    limit_plugins(options.allow_block if options.agent is not None else None)
     config = load_config(Path("."))
     if chosen_engine(state).name == "temporal":
-        return _resume_on_temporal(state, run, manner, console, config)
+        return _resume_on_temporal(state, run, options, console, config)
     path = store_file(state, config)
     registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
-    with opened(lambda: terminal_service(path, registry, manner, console)) as service:
+    with opened(lambda: terminal_service(path, registry, options, console)) as service:
         run = whole_id(service, run)
-        return work(service, run, manner, _answers(service, run, manner), console, config, state)
+        return work(service, run, options, _answers(service, run, options), console, config, state)
 
 
 def _resume_on_temporal(
-    state: Path | None, run: str, manner: Manner, console: Console, config: Config
+    state: Path | None, run: str, options: RunOptions, console: Console, config: Config
 ) -> int:
     """The same on Temporal, where a worker drives the run and its time is the server's."""
     from wfc.cli.run.session import work
 
     refused = {
-        "--skip-waits": manner.skip_waits,
-        "--allow-exec": manner.executes,
-        "--agent": manner.agent is not None,
+        "--skip-waits": options.skip_waits,
+        "--allow-exec": options.executes,
+        "--agent": options.agent is not None,
     }
     for option, given in refused.items():
         if given:
-            raise click.UsageError(f"{option} works on runs in a file; the engine here is temporal")
+            instead = "; `wfc worker --agent` does the actions of these runs" if option == "--agent" else ""
+            raise click.UsageError(f"{option} works on runs in a file; the engine here is temporal{instead}")
     with any_service_of(state) as service:
         run = whole_id(service, run)
-        return work(service, run, manner, _answers(service, run, manner), console, config, state)
+        return work(service, run, options, _answers(service, run, options), console, config, state)
 
 
-def _answers(service: Any, run: str, manner: Manner) -> Answers | None:
+def _answers(service: Any, run: str, options: RunOptions) -> Answers | None:
     """The answers file, after the results that the run has already used."""
     from wfc.author.answers import Answers
     from wfc.cli.run.session import read_answers_file
@@ -96,15 +99,16 @@ def _answers(service: Any, run: str, manner: Manner) -> Answers | None:
     from wfc.cli.shared.service import family_of
 
     workflows = called_by(service.definition(run)[0], service.registry)
-    file = read_answers_file(manner, workflows)
-    if manner.agent is not None:
+    file = read_answers_file(options, workflows)
+    if options.agent is not None:
         from wfc.cli.run.headless import given_answers
 
-        answers = given_answers(manner.answer, Answers(file.scripts) if file else None, workflows)
+        answers = given_answers(options.answer, Answers(file.scripts) if file else None, workflows)
     elif file is None:
         return None
     else:
         answers = Answers(file.scripts)
+    # Child runs take their answers from the same file, so their results count as used too.
     for one, events in family_of(service, run):
         reply = service.status(one, masked=True)
         scope = reply.get("task") or reply["workflow"]
@@ -167,8 +171,6 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
     versions; the copies in the file are cancelled. Exits with 1 if a run could not be moved.
     """
     if target is not None:
-        from wfc.cli.runs.changing import move_all
-
         return move_all(state, run, as_json)
     if run is None:
         raise click.UsageError("name a RUN, or use --to temporal")
@@ -189,6 +191,7 @@ def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
     with opened(source.open) as old, opened(target.open) as new:
         from wfc_runtime.engines.temporal_import import move_run
 
+        # The list is complete before the first move, because moving cancels runs that the list contains.
         for one in [whole_id(old, run)] if run is not None else list(_under_way(old)):
             try:
                 move_run(old, new, one, ACTOR)  # type: ignore[arg-type]  # a file and a server, as opened above
@@ -255,6 +258,7 @@ def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes:
     with archive_of(state) as service:
         runs = service.ended_before(time.time() - older_than, statuses)["runs"]
         count = sum(service.erase(run["workflow_id"]) for run in runs) if yes else 0
+        # Until the log is written back, the file on disk still contains the deleted runs.
         store = getattr(service, "store", None)
         if count and store is not None:
             store.flush()
@@ -322,6 +326,8 @@ def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -
     The run keeps its id and continues where it was. The file contains the compiled workflow, which is code. The import
     is refused unless this project has the same version in its generated folder, its sources or its store. With
     --trust-modules, the code in the file is executed with your rights: use it only for files from people you trust.
+
+    Temporal accepts only runs in progress.
     """
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
@@ -339,7 +345,7 @@ def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -
 
 
 def _imported(state: Path | None, data: Any, trust_modules: bool) -> Any:
-    """Import a run that is under way to Temporal: checked in a store of its own, then moved from there."""
+    """Import a run in progress to Temporal: it is checked in a temporary store and then moved from there."""
     from tempfile import TemporaryDirectory
 
     from wfc_runtime.engines.temporal_import import move_run
@@ -350,4 +356,10 @@ def _imported(state: Path | None, data: Any, trust_modules: bool) -> Any:
         any_service_of(state) as target,
     ):
         reply = source.import_(data, trust_modules=trust_modules)
+        if reply["status"] in ENDED:
+            raise RefusedError(
+                "finished",
+                f"run {reply['workflow_id']} is {reply['status']}: only a run in progress can be imported to Temporal",
+                "`wfc runs --engine sqlite import` puts it into a file, where it can be read or retried.",
+            )
         return move_run(source, target, reply["workflow_id"], ACTOR)  # type: ignore[arg-type]  # a server

@@ -81,12 +81,24 @@ def _text(found: Line) -> Iterator[str]:
 
 def _phase(one: Line) -> str:
     more = f": {_one_line(one['summary'])}" if "summary" in one else ""
-    return f"{one['number']}. {_one_line(one['name'])}  {one['status']}, {_count(one['tasks'], 'task')}{more}"
+    tasks, changes = _count(one["tasks"], "task"), "".join(f", {words}" for words in _changes(one))
+    return f"{one['number']}. {_one_line(one['name'])}  {one['status']}, {tasks}{changes}{more}"
+
+
+def _changes(one: Line) -> Iterator[str]:
+    """What git showed about a phase."""
+    if "files_changed" in one:
+        how = "proved by git" if one["proof"] == "server" else "claimed"
+        yield f"{_count(one['files_changed'], 'file')} changed ({how})"
+    if one.get("outside_scope"):
+        outside = ", ".join(map(_one_line, one["outside_scope"]))
+        yield f"{one['outside_total']} outside the scopes: {outside}"
 
 
 def _task(one: Line) -> str:
     took = f", {one['seconds']:g} s" if "seconds" in one else ""
-    files = f", {_count(len(one['files']), 'file')}" if "files" in one else ""
+    proved = " proved by git" if one.get("proof") == "server" else ""
+    files = f", {_count(len(one['files']), 'file')}{proved}" if "files" in one else ""
     outside = (
         f", {_count(len(one['outside_scope']), 'file')} outside its areas" if "outside_scope" in one else ""
     )
@@ -138,9 +150,10 @@ def _markdown(found: Line) -> Iterator[str]:
                 yield f"\n**{name.capitalize()}**\n"
                 yield from (f"- {_plain(one)}" for one in line[name])
     if found["phase_summary"]:
-        yield "\n## Phases\n\n| number | phase | status | tasks |\n|---|---|---|---|"
+        yield "\n## Phases\n\n| number | phase | status | tasks | changes |\n|---|---|---|---|---|"
         for one in found["phase_summary"]:
-            yield f"| {one['number']} | {_cell(one['name'])} | {one['status']} | {one['tasks']} |"
+            changes = _cell(", ".join(_changes(one)))
+            yield f"| {one['number']} | {_cell(one['name'])} | {one['status']} | {one['tasks']} | {changes} |"
     if found["tasks"]:
         yield "\n## Tasks\n\n| task | agent | status | seconds | outcome |\n|---|---|---|---|---|"
         for one in found["tasks"]:

@@ -63,6 +63,7 @@ def show(state: Path | None, run: str, as_json: bool) -> None:
         reply = service.status(whole_id(service, run), masked=True)
         costs = costs_of(service, reply["workflow_id"])
     if costs:
+        # `next` stays the last key: it says what to do after everything else has been read.
         following = reply.pop("next")
         reply |= {"cost": {**total_of(costs), "steps": [asdict(one) for one in costs]}, "next": following}
     print_reply(reply, as_json, lambda found: _shown(found, render_costs(costs)))
@@ -97,13 +98,13 @@ def _shown(reply: dict[str, Any], costs: Sequence[str]) -> str:
 def history(state: Path | None, run: str, children: bool, as_json: bool) -> None:
     """Show the events of a run: time, actor, step, result and the fields written."""
     from wfc.cli.run.operator import StepNames
-    from wfc.cli.runs.reading import render_timeline
     from wfc.cli.shared.service import events_of, family_of
 
     with any_service_of(state) as service:
         run = whole_id(service, run)
         family = list(family_of(service, run)) if children else [(run, list(events_of(service, run)))]
         if as_json:
+            # Only for the fields around the events, which have been read page by page.
             reply = service.history(run, limit=1)
             reply.pop("next", None)
             events = [
@@ -130,6 +131,7 @@ def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) 
     reply.pop("fields", None)
     reply.pop("next", None)
     values = list(reply["state"].values())
+    # A single text is printed without quotes, so that it can be redirected to a file.
     if len(fields) == 1 and isinstance(values[0], str) and not as_json:
         click.echo(data(values[0]))
         return
@@ -259,6 +261,7 @@ def _headline(event: Event) -> str:
 
 
 def _written(value: Any) -> str:
+    # The history stores only the size of a long value.
     if isinstance(value, dict) and set(value) == {"bytes"}:
         return f"({value['bytes']:,} bytes; `wfc runs state` has it)"
     return _cut(value)

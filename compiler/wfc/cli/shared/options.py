@@ -166,8 +166,8 @@ def source_folders(config: Config) -> tuple[Path, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """The options that say how a run is worked."""
+class RunOptions:
+    """The options of `wfc run` and `wfc runs resume`: who answers, and what is executed."""
 
     answers: str | None = None
     allow_exec: bool = False
@@ -221,78 +221,82 @@ def names_of_variables(
     return names
 
 
-def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options to a command, which receives them as one argument, `manner`."""
+_RUN_OPTIONS = (
+    click.option("--json", "as_json", is_flag=True, help="Print only the final reply, as JSON."),
+    click.option(
+        "--skip-waits", is_flag=True, help="Skip waits: advance the run's clock to the end of each."
+    ),
+    click.option(
+        "--exec-root",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Additional folder that commands and file steps may use. May be repeated.",
+    ),
+    click.option(
+        "--exec-env",
+        multiple=True,
+        metavar="NAME",
+        callback=names_of_variables,
+        help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
+    ),
+    block_option,
+    http_option,
+    file_options,
+    click.option(
+        "--allow-exec",
+        is_flag=True,
+        help="Execute commands without asking, and read and write files in the project.",
+    ),
+    click.option(
+        "--events",
+        metavar="FILE",
+        shell_complete=FILES,
+        help="With --agent: write what happens to this file as JSON lines; `-` is standard output.",
+    ),
+    click.option(
+        "--budget",
+        metavar="KIND=NUMBER",
+        help="With --agent: lower or set what the run may spend, such as usd=5,steps=40; also tokens, seconds.",
+    ),
+    click.option(
+        "--parallel",
+        type=click.IntRange(1, 64),
+        metavar="N",
+        help="With --agent: do at most this many actions at the same time. Defaults to the project's, or 4.",
+    ),
+    click.option(
+        "--answer",
+        multiple=True,
+        metavar="STEP=VALUE",
+        help="With --agent: answer the prompts of a step with this value. May be repeated.",
+    ),
+    click.option(
+        "--agent",
+        is_flag=False,
+        flag_value="",
+        metavar="[NAME]",
+        help="Let an agent's command line do the actions, such as `claude`; people are asked only at prompts. "
+        "Without NAME: the default of [tool.wfc.agents].",
+    ),
+    click.option(
+        "--answers",
+        metavar="FILE",
+        shell_complete=FILES,
+        help="Take results from this file instead of asking; `-` is standard input.",
+    ),
+)
+"""In the reverse order of `--help`: a decorator puts its option before those that are there."""
+
+
+def run_options(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command, which receives them as one argument, `options`."""
 
     @wraps(work)
-    def with_manner(*arguments: Any, **given: Any) -> Any:
-        manner = Manner(**{one.name: given.pop(one.name) for one in fields(Manner)})
-        return work(*arguments, manner=manner, **given)
+    def with_options(*arguments: Any, **given: Any) -> Any:
+        options = RunOptions(**{one.name: given.pop(one.name) for one in fields(RunOptions)})
+        return work(*arguments, options=options, **given)
 
-    command: Callable[..., Any] = with_manner
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print only the final reply, as JSON."),
-        click.option(
-            "--skip-waits", is_flag=True, help="Skip waits: advance the run's clock to the end of each."
-        ),
-        click.option(
-            "--exec-root",
-            multiple=True,
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="Additional folder that commands and file steps may use. May be repeated.",
-        ),
-        click.option(
-            "--exec-env",
-            multiple=True,
-            metavar="NAME",
-            callback=names_of_variables,
-            help="Environment variable to pass to commands, and that `secrets` may name. May be repeated.",
-        ),
-        block_option,
-        http_option,
-        file_options,
-        click.option(
-            "--allow-exec",
-            is_flag=True,
-            help="Execute commands without asking, and read and write files in the project.",
-        ),
-        click.option(
-            "--events",
-            metavar="FILE",
-            shell_complete=FILES,
-            help="With --agent: write what happens to this file as JSON lines; `-` is standard output.",
-        ),
-        click.option(
-            "--budget",
-            metavar="KIND=NUMBER",
-            help="With --agent: lower or set what the run may spend, such as usd=5,steps=40; also tokens, seconds.",
-        ),
-        click.option(
-            "--parallel",
-            type=click.IntRange(1, 64),
-            metavar="N",
-            help="With --agent: do at most this many actions at the same time. Default: the project's, else 4.",
-        ),
-        click.option(
-            "--answer",
-            multiple=True,
-            metavar="STEP=VALUE",
-            help="With --agent: answer the prompts of a step with this value. May be repeated.",
-        ),
-        click.option(
-            "--agent",
-            is_flag=False,
-            flag_value="",
-            metavar="[NAME]",
-            help="Let an agent's command line do the actions, such as `claude`; people are asked only at prompts. "
-            "Without NAME: the default of [tool.wfc.agents].",
-        ),
-        click.option(
-            "--answers",
-            metavar="FILE",
-            shell_complete=FILES,
-            help="Take results from this file instead of asking; `-` is standard input.",
-        ),
-    ):
+    command: Callable[..., Any] = with_options
+    for option in _RUN_OPTIONS:
         command = option(command)
     return command

@@ -51,7 +51,7 @@ _SETTINGS = {
     "tools": "The tools that your agents have; then the call of another one is WF107.",
     "elicit": "Whether `wfc serve` asks the person itself, with a form of the client's; by default false.",
     "hooks": "Whether `wfc hook` answers the hooks of Claude Code; by default true.",
-    "engine": "What keeps the runs: `sqlite`, which is the default, or `temporal`.",
+    "engine": "Where runs are stored: `sqlite`, which is the default, or `temporal`.",
     "limits": "How large a workflow may be: `source_bytes`, `nesting`, `steps`, `fields`, `call_depth`, `yaml_depth`, "
     "`yaml_nodes`.",
     "run_limits": "How much a run may hold: `input_bytes`, `result_bytes`, `action_bytes`, `state_bytes`, "

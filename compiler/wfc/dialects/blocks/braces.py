@@ -87,7 +87,7 @@ def substituted(
 
 
 def _changes(template: Template, site: Site, offset: int, reads: set[str]) -> list[_Change]:
-    found = [*_gets(template, site, offset, reads), *_filters(template, offset)]
+    found = [*_gets(template, site, offset, reads), *_filters(template, offset), *_grown(template, offset)]
     done = {number for change in found for number in range(change.start, change.end)}
     for read in template.reads:
         if read.root in ROOTS and read.start not in done:
@@ -127,6 +127,79 @@ def _value(reference: Reference, site: Site, guarded: bool) -> Expr:
         return site.resolve(reference)
     finally:
         site.bare = before
+
+
+# Objects and lists that a template fills: `{% set _ = found.update({key: value}) %}`. Values of the core never change,
+# so such a name becomes a namespace with one field, which is set to a larger value each time.
+
+_FIELD = "value"
+_GROWING = {
+    "update": (nodes.Dict, "dict({0}, ", ")"),
+    "append": (nodes.List, "{0} + [", "]"),
+    "extend": (nodes.List, "{0} + (", ")"),
+}
+
+
+@struct(frozen=True)
+class _Growth:
+    """A statement that adds to a container."""
+
+    target: nodes.Expr
+    call: nodes.Call
+    receiver: nodes.Name
+    method: str
+
+
+def _grown(template: Template, offset: int) -> Iterator[_Change]:
+    assert template.ast is not None
+    growths = list(_growths(template.ast))
+    begun = _begun(template.ast, growths)
+
+    def change(start: int, end: int, text: str) -> _Change:
+        return _Change(start, end, (Piece(text, start + offset, end + offset),))
+
+    receivers = {id(one.receiver) for one in growths}
+    for node in template.ast.find_all(nodes.Name):
+        if node.name in begun and node.ctx == "load" and id(node) not in receivers:
+            end = template.span(node)[1]
+            yield change(end, end, f".{_FIELD}")
+    for container in (one for containers in begun.values() for one in containers):
+        start, end = template.span(container)
+        yield change(start, start, f"namespace({_FIELD}=")
+        yield change(end, end, ")")
+    for one in growths:
+        if one.receiver.name in begun:
+            _, opening, closing = _GROWING[one.method]
+            field = f"{one.receiver.name}.{_FIELD}"
+            start, end = template.span(one.call.args[0])
+            yield change(template.span(one.target)[0], start, f"{field} = {opening.format(field)}")
+            yield change(end, template.span(one.call)[1], closing)
+
+
+def _growths(ast: nodes.Template) -> Iterator[_Growth]:
+    for statement in ast.find_all(nodes.Assign):
+        match statement.node:
+            case nodes.Call(node=nodes.Getattr(node=nodes.Name() as receiver, attr=method)) as call:
+                if method in _GROWING and (len(call.args), len(call.kwargs)) == (1, 0):
+                    yield _Growth(statement.target, call, receiver, method)
+
+
+def _begun(ast: nodes.Template, growths: list[_Growth]) -> dict[str, list[nodes.Node]]:
+    """The containers that a template begins, by name, of the names that are never anything else."""
+    wanted: dict[str, set[type]] = {}
+    for one in growths:
+        wanted.setdefault(one.receiver.name, set()).add(_GROWING[one.method][0])
+    found: dict[str, list[nodes.Node]] = {name: [] for name in wanted}
+    begins: set[int] = set()
+    for statement in ast.find_all(nodes.Assign):
+        target = statement.target
+        if isinstance(target, nodes.Name) and wanted.get(target.name) == {type(statement.node)}:
+            found[target.name].append(statement.node)
+            begins.add(id(target))
+    bound = (node for node in ast.find_all(nodes.Name) if node.ctx != "load" and id(node) not in begins)
+    for node in bound:
+        found.pop(node.name, None)
+    return {name: containers for name, containers in found.items() if containers}
 
 
 # `get(x, 'name', default)`.

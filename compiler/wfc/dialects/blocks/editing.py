@@ -134,7 +134,7 @@ def _block_keys(above: list[str]) -> Iterator[Suggestion]:
 
 
 def _shape(above: list[str]) -> type[Shape] | None:
-    """What may stand in the mapping at the cursor."""
+    """The keys that the mapping at the cursor may have."""
     ways = list(parents(above))
     match [key for key, _ in ways]:
         case ["blocks"]:
@@ -178,7 +178,7 @@ def step_uses(file: BlocksFile, root: Node | None) -> Iterator[StepUse]:
 
 
 def _references(node: Node | None) -> Iterator[StepUse]:
-    """The blocks that texts refer to, in whatever field."""
+    """The blocks that the texts of any field refer to."""
     match node:
         case Scalar():
             # The text as written is searched: YAML has no other way to write a character of a name.

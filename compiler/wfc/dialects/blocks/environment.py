@@ -72,5 +72,4 @@ def _inserted(mapping: Mapping, before: Span, text: str) -> Edit:
     place = source.span(before.start, before.start)
     if mapping.span.text.startswith("{"):
         return Edit(place, f"{text}, ")
-    end = "\r\n" if "\r\n" in source.text else "\n"
-    return Edit(place, f"{text}{end}{' ' * (before.column - 1)}")
+    return Edit(place, f"{text}{source.line_break}{' ' * (before.column - 1)}")

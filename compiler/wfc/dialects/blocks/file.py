@@ -23,7 +23,7 @@ from wfc.language.fields import (
     ScalarType,
     kind_of,
 )
-from wfc.language.shape import Field, Shape
+from wfc.language.shape import BUDGET, Field, Shape
 from wfc.language.steps.base import Retry
 from wfc.language.values import Tree, Word
 from wfc.struct import struct
@@ -225,7 +225,7 @@ class Block(Shape):
     max_parallel = Field(COUNT, "The maximum number of items at the same time.", example=4)
     continue_on_error = Field(
         BOOLEAN,
-        "Whether a crash of the block leaves the run as it is. With `for_each` in the mode `sequential`: whether the "
+        "Whether the run continues if the block crashes. With `for_each` in the mode `sequential`: whether the "
         "items after one that failed still run.",
         default=False,
     )
@@ -249,6 +249,7 @@ class BlocksFile(Shape):
     version = Field(WORD, "Its version, as text.", default="1.0")
     author = Field(WORD, "Who wrote it.")
     tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.")
+    budget = Field(BUDGET, "What a run may spend.", example={"usd": 5, "steps": 40})
     inputs = Field(
         MapOf(
             Nested(lambda: InputDeclaration, "an input (`type: ...`)"), "a mapping of name to input", key=NAME

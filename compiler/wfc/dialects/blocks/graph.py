@@ -149,7 +149,7 @@ class Graph:
             node.is_outlived = node.is_continued or (node.can_crash and bool(found & self._bit[node.name]))
 
     def is_upstream(self, block: str, node: BlockNode) -> bool:
-        """Whether a block has ended, in whatever way, before this one starts."""
+        """Whether a block has ended, successfully or not, before this one starts."""
         return block in self._edges[node.name] or block in self._upstream(node.name)
 
     def _upstream(self, name: str) -> set[str]:

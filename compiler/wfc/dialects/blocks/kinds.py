@@ -12,9 +12,11 @@ from typing import Any, cast
 from wfc.dialects.blocks.file import INPUT_TYPES, Block, OrReference
 from wfc.dialects.steps import TYPE, recover_entry, recover_type
 from wfc.language.fields import (
+    AGENT_TOOLS,
     ANYTHING,
     BINDINGS,
     BOOLEAN,
+    ID,
     NUMBER,
     SECONDS,
     WORD,
@@ -23,7 +25,7 @@ from wfc.language.fields import (
     OneOf,
     ScalarType,
 )
-from wfc.language.shape import Field, Shape
+from wfc.language.shape import BUDGET, Field, Shape
 from wfc.language.values import Literal, plain
 from wfc.struct import replace, struct
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
@@ -74,7 +76,7 @@ ShellInputs.FIELDS["continue-on-error"] = ShellInputs.FIELDS["continue_on_error"
 
 
 class WorkflowCallInputs(Shape):
-    """Runs another workflow, and has its outputs."""
+    """Runs another workflow; its outputs are those of the block."""
 
     label = "a Workflow block"
 
@@ -127,7 +129,9 @@ class EditFileInputs(Shape):
         example=[{"type": "replace_text", "old_text": "1.0", "new_text": "1.1"}],
     )
     encoding = Field(WORD, "The encoding of the text.", default="utf-8")
-    create_if_missing = Field(FLAG, "Whether to begin with an empty file if there is none.", default=False)
+    create_if_missing = Field(
+        FLAG, "Whether to start from an empty file if it does not exist.", default=False
+    )
     backup = Field(FLAG, "Whether to keep the file as it was, with `.bak` after its name.", default=True)
     dry_run = Field(FLAG, "Whether to only say what would change.", default=False)
     atomic = Field(FLAG, "Whether one operation that fails undoes them all.", default=True)
@@ -261,6 +265,22 @@ class LlmCallInputs(Shape):
     system_instructions = Field(WORD, "Instructions that come before the prompt.")
     response_schema = Field(ANYTHING, "JSON Schema of the answer, as an object or as JSON text.")
     timeout = Field(TIME, "The time limit in seconds.", default=60)
+    instructions_file = Field(
+        WORD,
+        "A text file (.md or .txt) relative to the workflow, inside the project, whose text comes before the prompt.",
+        example="prompts/review.md",
+    )
+    tools = Field(
+        AGENT_TOOLS,
+        "The tools that the agent gets, with `wfc run --agent`; the operator may allow fewer.",
+        example=["read"],
+    )
+    session = Field(
+        ID,
+        "The name of a conversation, which blocks of the same run with the same name continue, with `wfc run --agent`.",
+        example="author",
+    )
+    budget = Field(BUDGET, "What the block may spend.", example={"usd": 0.5})
     profile = Field(ANYTHING, _BY_AGENT)
     provider = Field(ANYTHING, _BY_AGENT)
     model = Field(ANYTHING, _BY_AGENT)
@@ -448,6 +468,8 @@ def _image_schema(inputs: Node | None) -> dict[str, Any]:
     }
 
 
+_FOR_AGENT = ("timeout", "instructions_file", "tools", "session", "budget")
+"""The inputs of an LLMCall that are fields of the action as well."""
 _NOT_SHOWN = dict.fromkeys(("human", "operation", "details", "allow_empty"), "")
 
 KINDS: dict[str, Kind] = {
@@ -549,8 +571,9 @@ KINDS: dict[str, Kind] = {
         "delegate",
         LlmCallInputs,
         _outputs(response="any"),
+        defaults={"timeout": 60},
         modes={"timeout": Mode.VALUE},
-        renamed={name: "" for name in LlmCallInputs.FIELDS if name != "timeout"},
+        renamed={name: "" for name in LlmCallInputs.FIELDS if name not in _FOR_AGENT},
         told=("system_instructions", "prompt"),
         schema=_answer_schema,
     ),

@@ -35,6 +35,10 @@ _ADVICE = {
     "(`${inputs.env} == 'prod'`); or let a command write the file and check the value there",
 }
 """Help for findings that the core would have fixed with filters, which this language does not have."""
+_ADVICE_WITHOUT_FILTERS = {
+    "WF217": "test it first, in the `condition` of the block (`${...} != null and ...`), or give the input a `default`",
+}
+"""The same, where only the notation without braces has no filters."""
 
 _KEYS = {"with": "inputs", "when": "condition"}
 
@@ -71,7 +75,10 @@ class BlocksLanguage(Language):
 
     def advice(self, code: str, help: str) -> str:
         # A finding that explains itself has no help in any language.
-        return _ADVICE.get(code, help) if help else ""
+        if not help:
+            return ""
+        own = _ADVICE | _ADVICE_WITHOUT_FILTERS if self._notation is DOLLAR else _ADVICE
+        return own.get(code, help)
 
     def fix_in_command(self, found: InCommand) -> Fix | None:
         if self._notation is not DOLLAR or found.quotes not in _WRITTEN:

@@ -282,8 +282,8 @@ def _keeps_error(node: BlockNode) -> bool:
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
 _STARTED_AT = "started_at"
 OF_WORKFLOW = ("workflow_name", START_TIME, _STARTED_AT, EXECUTION_ID)
-SCRATCH = "$SCRATCH"
-"""What `{{tmp}}` stands for: the folder of the run, as commands and paths name it."""
+SCRATCH = "${SCRATCH}"
+"""What `{{tmp}}` stands for: the folder of the run. A server puts its path there before a shell sees the command."""
 _TYPES = {
     "string": "str",
     "number": "float",

@@ -14,6 +14,7 @@ from wfc.dialects.blocks.file import (
 )
 from wfc.dialects.blocks.kinds import KINDS, NUMBER_TEXT, TRUTH, Kind
 from wfc.language.schema import shape_schema
+from wfc.language.shape import Budget
 from wfc.language.steps.base import Retry
 
 Schema = dict[str, Any]
@@ -42,6 +43,7 @@ def blocks_schema() -> Schema:
             "Block": _any_block(),
             **{kind.__name__: _as_spelt(shape_schema(kind)) for kind in nested},
             "Retry": shape_schema(Retry),
+            "Budget": shape_schema(Budget),
             **inputs,
         },
     }

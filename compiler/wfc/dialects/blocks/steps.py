@@ -140,7 +140,9 @@ class Skipping:
 # The step itself.
 
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")
-_NO_STATEMENTS = "an input with `{% %}` statements can't be read by another block"
+_NO_STATEMENTS = (
+    "an input with `{% %}` statements that reads other blocks or secrets can't be read by another block"
+)
 _DEEPEST = 50
 """The deepest nesting of calls."""
 _MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
@@ -289,12 +291,15 @@ class Steps:
             for reference in self._world.notation.references(scalar.text):
                 self._reports.unordered(reference, scalar, site)
         try:
-            value = self._as_expression(found, self._texts(site), 0, 0)
+            end = len(found.text) if isinstance(found, Scalar) else 0
+            value = self._as_expression(found, self._texts(site), 0, end)
         except UnresolvedError as error:
             self._reports.add(error.code, found.span, error.message, error.help, step=node.name)
             value = literal([], 0, 0)
-        text = "".join(piece.text for piece in hole(piped(value, "entries", "list")))
-        return made(text, found.span)
+        pieces = hole(piped(value, "entries", "list"))
+        if isinstance(found, Scalar):
+            return translated(found, list(pieces))
+        return made("".join(piece.text for piece in pieces), found.span)
 
     def _task(self, node: BlockNode, fields: list[Entry]) -> Mapping:
         """The step for one item."""
@@ -505,7 +510,7 @@ class Steps:
         match node:
             case Scalar() if isinstance(node.value, str):
                 if texts.notation.statements(node.text):
-                    raise UnresolvedError("WF202", _NO_STATEMENTS, start, end)
+                    return _rendered(node, texts, start, end)
                 return concatenation(node.text, texts.resolved(node), start, end, texts.notation)
             case Scalar():
                 return literal(node.value, start, end)
@@ -518,6 +523,16 @@ class Steps:
                     for entry in node.entries
                 ]
                 return collected("dict", values, start, end)
+
+
+def _rendered(node: Scalar, texts: Texts, start: int, end: int) -> Expr:
+    """A text with statements as one expression: rendered with the inputs of the run, if it reads nothing else."""
+    before, texts.site.reads = texts.site.reads, {}
+    made_text = texts.scalar(node, Mode.TEXT).text
+    reads, texts.site.reads = texts.site.reads, before
+    if reads or "secret(" in made_text:
+        raise UnresolvedError("WF202", _NO_STATEMENTS, start, end)
+    return Expr((Piece(f"render({made_text!r}, {{'inputs': inputs}})", start, end),), "str")
 
 
 def _failure(node: BlockNode) -> Iterator[Entry]:

@@ -147,7 +147,7 @@ def output_condition(text: str, notation: Notation) -> ConditionNode | None:
 _CONDITION_HELP = (
     "compare references and quoted texts with ==, !=, <, >, <=, >= or in; combine with and, or, not"
 )
-_KEPT = ("name", "description", "version", "author", "tags")
+_KEPT = ("name", "description", "version", "author", "tags", "budget")
 _VERSION = "1.0"
 _NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
 
@@ -332,7 +332,7 @@ def _workflow(
 
 
 def _declared_outputs(outputs: dict[str, Tree | WorkflowOutput], at: Span) -> Mapping:
-    """The type and description of each output, for those who look the workflow up."""
+    """The type and description of each output, for listings of workflows."""
     found: list[Entry] = []
     for name, output in outputs.items():
         kind = (
@@ -444,6 +444,7 @@ def parse_blocks(root: Mapping) -> Parsed:
     workflow = read_workflow(translation.root)
     for step in workflow.walk():
         step.belongs_to = translation.added.get(step.name)
+    _name_types(workflow, translation.graph)
     check_files(workflow, translation, reports)
     return Parsed(
         workflow,
@@ -456,6 +457,15 @@ def parse_blocks(root: Mapping) -> Parsed:
         graph={node.name: _vertex(node, translation.world) for node in translation.graph.nodes.values()},
         mentioned=translation.inputs,
     )
+
+
+def _name_types(workflow: Workflow, graph: Graph) -> None:
+    """Let steps know the types of their blocks, for comments of the module and pictures."""
+    types = {node.name: node.block.type.text for node in graph.all if node.block.type}
+    for scope in workflow.scopes:
+        for step in scope.walk():
+            if step.belongs_to is None:
+                step.written_type = types.get(step.name, "")
 
 
 def _vertex(node: BlockNode, world: World) -> Vertex:

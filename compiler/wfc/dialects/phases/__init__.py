@@ -55,9 +55,15 @@ class PhasesDialect(Dialect):
         return mission_files(parsed.surface, only_start=only_start)
 
     def schema(self) -> dict[str, Any]:
-        from wfc.dialects.phases.schema import phases_schema
+        from wfc.dialects.phases.file import NESTED, PhasesFile
+        from wfc.language.schema import shape_schema
 
-        return phases_schema()
+        return {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "title": "wfc workflow (phases)",
+            **shape_schema(PhasesFile),
+            "definitions": {kind.__name__: shape_schema(kind) for kind in NESTED},
+        }
 
     def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
         from wfc.dialects.phases import editing

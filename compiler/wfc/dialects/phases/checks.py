@@ -100,13 +100,12 @@ def _missing_number(shape: Phase, free: int, reports: Reports) -> None:
         # In a block each key has a line of its own; in braces they share one.
         is_block = not before.strip(" -")
         indent = " " * len(before)
-        line_end = "\r\n" if "\r\n" in key.source.text else "\n"
         fix = Fix(
             f"number it {free}",
             (
                 Edit(
                     key.source.span(key.start, key.start),
-                    f"number: {free}" + (f"{line_end}{indent}" if is_block else ", "),
+                    f"number: {free}" + (f"{key.source.line_break}{indent}" if is_block else ", "),
                 ),
             ),
             safe=True,
@@ -211,6 +210,11 @@ def _circle(circle: list[str], named: dict[str, dict[str, Span]], reports: Repor
 def check_mission(mission: Mission, reports: Reports) -> None:
     for phase in mission.phases:
         _check_gate(phase, reports)
+        for agent in phase.shape.agents or []:
+            word = agent.type or agent.subagent_type
+            if word is not None and not word.text:
+                message = "expected the name of an agent, found an empty text"
+                reports.add("WF006", word.span, message, "name the role, or remove the agent", phase=phase.id)
         for member in phase.members:
             _check_agent(member, phase, mission.known, reports)
         _check_writers(phase, reports)

@@ -25,7 +25,7 @@ from wfc.language.fields import (
     ScalarType,
     kind_of,
 )
-from wfc.language.shape import Field, Shape
+from wfc.language.shape import Field, InputDecl, Shape, Validation
 from wfc.language.steps.base import Retry
 from wfc.language.values import Literal, Text, Tree, Word
 from wfc.yaml import Mapping, Node, Scalar, Sequence
@@ -336,3 +336,7 @@ class PhasesFile(Shape):
         "The phases. Their numbers give the order.",
         required=True,
     )
+
+
+NESTED: tuple[type[Shape], ...] = (Agent, GitProof, Phase, Role, ScopeLimits, InputDecl, Validation, Retry)
+"""The mappings inside a file, for its schema."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import field
 
 from wfc.dialects.base import Piece, made, translated
 from wfc.struct import replace, struct
@@ -49,6 +50,24 @@ class Fence:
     """The offset of the line that closes it."""
     heading: str
     """The nearest heading or bold line above."""
+    heading_at: int = 0
+    """The offset of its text."""
+
+
+@struct(frozen=True)
+class LostPrompt:
+    """A prompt that is no agent's, at its heading."""
+
+    span: Span
+    why: str
+    help: str
+
+
+@struct(eq=False, slots=True)
+class MarkdownMission(Mapping):
+    """The program of a `workflow.md`."""
+
+    lost_prompts: list[LostPrompt] = field(default_factory=list)
 
 
 def slug(text: str) -> str:
@@ -64,12 +83,12 @@ def read_markdown(source: Source, limits: YamlLimits) -> Document:
     entries: list[Entry] = []
     phases: list[Node] = []
     last: Mapping | None = None
+    lost: list[LostPrompt] = []
     programs = 0
     if front is not None:
         document = _parse(source, front, limits)
         problems += document.problems
-        if isinstance(document.root, Mapping):
-            entries += document.root.entries
+        phases += _phases_in(document.root, entries)
     for fence in fences:
         text = source.text[fence.start : fence.end]
         if fence.word.lower() in ("yaml", "yml"):
@@ -83,23 +102,24 @@ def read_markdown(source: Source, limits: YamlLimits) -> Document:
             document = _parse(source, fence, limits)
             problems += document.problems
             found = list(_phases_in(document.root, entries))
-            for phase in found:
+            readable = [phase for phase in found if isinstance(phase, Mapping)]
+            for phase in readable:
                 _name_roles(phase, fence)
             phases += found
-            last = found[-1] if found else last
-        elif (prompt := _PROMPT.search(fence.heading)) and last is not None:
-            _give_prompt(prompt["role"], _content(source, fence), phases, last)
+            last = readable[-1] if readable else last
+        elif prompt := _PROMPT.search(fence.heading):
+            reason = _give_prompt(prompt["role"], _content(source, fence), phases, last)
+            if reason is not None:
+                heading = source.span(fence.heading_at, fence.heading_at + len(fence.heading))
+                lost.append(LostPrompt(heading, *reason))
     if problems:
         return Document(None, problems)
     here = source.start
     if not any(entry.key.text == "name" for entry in entries):
         entries.insert(0, Entry(made("name", here), _name(source, title)))
-    given = [entry for entry in entries if entry.key.text == "phases"]
-    for entry in given:
-        entries.remove(entry)
     place = phases[0].span if phases else here
     entries.append(Entry(made("phases", place), Sequence(place, phases)))
-    return Document(Mapping(source.span(0, len(source.text)), entries))
+    return Document(MarkdownMission(source.span(0, len(source.text)), entries, lost))
 
 
 def _edited(source: Source, mark: Mark) -> Problem:
@@ -119,7 +139,7 @@ def _scan(source: Source) -> tuple[list[Fence], Span | None, Fence | None, list[
     title: Span | None = None
     front: Fence | None = None
     problems: list[Problem] = []
-    heading = ""
+    heading, heading_at = "", 0
     opened: tuple[re.Match[str], int, int] | None = None
     lines = list(_lines(source))
     first = 0
@@ -132,16 +152,22 @@ def _scan(source: Source) -> tuple[list[Fence], Span | None, Fence | None, list[
         if close is not None:
             front = Fence("yaml", 0, lines[first + 1][0], lines[close][0], "")
             first = close + 1
+    is_comment = False
     for start, line in lines[first:]:
-        if opened is not None:
+        if opened is None and (is_comment or line.lstrip(" \t").startswith("<!--")):
+            # What is commented out is no part of the program.
+            is_comment = "-->" not in line
+        elif opened is not None:
             opening, place, begin = opened
             if _closes(line, opening):
-                fences.append(Fence(opening["word"], len(opening["indent"]), begin, start, heading))
+                fences.append(
+                    Fence(opening["word"], len(opening["indent"]), begin, start, heading, heading_at)
+                )
                 opened = None
         elif found := _OPENING.match(line):
             opened = (found, start, start + len(line) + _break_length(source.text, start + len(line)))
         elif found := (_HEADING.match(line) or _BOLD.match(line)):
-            heading = found["text"].strip().rstrip(":").replace("**", "")
+            heading, heading_at = _heading_text(found, start)
             named = _TITLE.fullmatch(heading) if "level" in found.groupdict() else None
             if named and title is None:
                 at = source.text.find(named["title"], start)
@@ -152,6 +178,13 @@ def _scan(source: Source) -> tuple[list[Fence], Span | None, Fence | None, list[
         help_ = f"add a line with `{opening['ticks']}` and the same indentation after it"
         problems.append(Problem("syntax", "this fence is never closed", span, help_))
     return fences, title, front, problems
+
+
+def _heading_text(found: re.Match[str], start: int) -> tuple[str, int]:
+    """The text of a heading or a bold line without emphasis, and its offset."""
+    text = found["text"].strip()
+    before = len(found["text"]) - len(found["text"].lstrip()) + len(text) - len(text.lstrip("*"))
+    return text.rstrip(":").replace("**", ""), start + found.start("text") + before
 
 
 def _closes(line: str, opening: re.Match[str]) -> bool:
@@ -202,8 +235,9 @@ def _spans(document: Document) -> Iterator[Span]:
             pending += [part for entry in node.entries for part in (entry.key, entry.value)]
 
 
-def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Mapping]:
-    """The phases of a fence. Its other top-level keys are added to those of the file."""
+def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Node]:
+    """The phases of a fence, and what stands in the place of one. Its other top-level keys are added to those of the
+    file."""
     if not isinstance(root, Mapping):
         return
     one = root.entry("phase")
@@ -217,10 +251,12 @@ def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Mapping]:
             yield Mapping(root.span, [number if entry is one else entry for entry in root.entries])
         return
     for entry in root.entries:
-        if entry.key.text == "phases" and isinstance(entry.value, Sequence):
-            yield from (item for item in entry.value.items if isinstance(item, Mapping))
-        else:
+        if entry.key.text != "phases":
             top.append(entry)
+        elif isinstance(entry.value, Sequence):
+            yield from entry.value.items
+        else:
+            yield entry.value
 
 
 def _is_program(text: str) -> bool:
@@ -269,19 +305,43 @@ def _content(source: Source, fence: Fence) -> Scalar:
     return translated(origin, pieces)
 
 
-def _give_prompt(role: str | None, text: Scalar, phases: list[Node], last: Mapping) -> None:
-    """Make a text the prompt of the agent that it names, or else of the only agent of the phase above."""
+def _give_prompt(
+    role: str | None, text: Scalar, phases: list[Node], last: Mapping | None
+) -> tuple[str, str] | None:
+    """Make a text the prompt of the agent that it names, or else of the only agent of the phase above.
+
+    Returns why it is no agent's, and what to do, if that is so.
+    """
+    if last is None:
+        return "no phase is above it", "move it below the fence of its phase"
     agents = _agents_of(last)
     if role is not None:
         wanted = slug(role)
         every = [*agents, *(one for phase in reversed(phases) for one in _agents_of(phase))]
         free = [one for one in every if one.entry("prompt") is None]
         # The role first: several agents may share a `subagent_type`.
-        agents = [one for key in ("type", "subagent_type") for one in free if _name_of(one, key) == wanted][
-            :1
-        ]
-    if len(agents) == 1 and agents[0].entry("prompt") is None:
-        agents[0].entries.append(Entry(made("prompt", text), text))
+        named = [one for key in ("type", "subagent_type") for one in free if _name_of(one, key) == wanted]
+        # A name that no agent has, such as a title, is not that of another agent either.
+        is_known = any(wanted in (_name_of(one, "type"), _name_of(one, "subagent_type")) for one in every)
+        if is_known and not named:
+            return f"`{role}` has a prompt already", "remove one of the two"
+        agents = named[:1] if is_known else agents
+    if not agents:
+        return "the phase above has no agents", "remove it, or add the agent to the phase"
+    if len(agents) > 1:
+        names = dict.fromkeys(
+            name for one in agents if (name := _name_of(one, "type") or _name_of(one, "subagent_type"))
+        )
+        why = (
+            f"no agent is called `{role}`"
+            if role
+            else "the phase above has several agents, and it names none"
+        )
+        return why, f"name the agent: {', '.join(f'`Agent Prompt: {name}`' for name in names)}"
+    if agents[0].entry("prompt") is not None:
+        return "the agent of the phase above has a prompt already", "remove one of the two"
+    agents[0].entries.append(Entry(made("prompt", text), text))
+    return None
 
 
 def _name_of(agent: Mapping, key: str) -> str:
@@ -319,9 +379,10 @@ def read_definition(text: str) -> dict[str, str | list[str]]:
         if "<!--" in line or in_comment:
             in_comment = "-->" not in line
             continue
-        if heading is not None and (len(heading["level"]) <= level or not key):
-            key = _SECTIONS.get(heading["text"].strip().rstrip(":").lower(), "")
-            level = len(heading["level"]) if key else 0
+        named = _SECTIONS.get(heading["text"].strip().rstrip(":").lower(), "") if heading is not None else ""
+        # A section ends at the next one, at whichever level, and at a heading that is not below its own.
+        if heading is not None and (named or not key or len(heading["level"]) <= level):
+            key, level = named, len(heading["level"]) if named else 0
             continue
         if key:
             found.setdefault(key, []).append(line)

@@ -49,7 +49,7 @@ class Member:
 
     agent: Agent
     role: str
-    """Its key among the agents of the phase: the role, with a number if the phase has several of it."""
+    """Its key among the agents of the phase: the role, with a number if it occurs more than once."""
     label: str
     """The role as written."""
     sort: str | None

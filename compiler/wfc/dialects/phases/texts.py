@@ -13,7 +13,11 @@ from wfc.dialects.base import Piece, translated
 from wfc.struct import struct
 from wfc.yaml import Scalar, Span
 
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_TAG = re.compile(
+    r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}|(?P<tag>\{\{.*?\}\}|\{%.*?%\})",
+    re.DOTALL,
+)
+_STRING = re.compile(r"(?P<key>(?<=[\w\])])\[\s*)?(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")", re.DOTALL)
 REFERENCE = re.compile(
     r"(?<![\w.'\"])phases"
     r"(?:\.(?P<phase>[A-Za-z0-9_-]+)|\[\s*(?P<q1>['\"])(?P<phase_key>[^'\"]+)(?P=q1)\s*\])"
@@ -80,8 +84,15 @@ def as_literal(text: str) -> str:
 
 
 def tags_of(text: str) -> Iterator[tuple[int, str]]:
-    """The parts of a template that are evaluated, each with its offset."""
-    yield from ((found.start(), found[0]) for found in _TAG.finditer(text))
+    """The parts of a template that are evaluated, each with its offset. String literals are blank, except keys in
+    brackets: the words in them name nothing."""
+    for found in _TAG.finditer(text):
+        if found["tag"]:
+            yield found.start(), _STRING.sub(_blank, found[0])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found[0] if found["key"] else " " * len(found[0])
 
 
 @struct(frozen=True)
@@ -103,17 +114,13 @@ def references_of(text: str) -> Iterator[Reference]:
             yield Reference(phase, role, start + found.start(), start + found.end())
 
 
-def with_fields(scalar: Scalar, fields: dict[int, str], phase_id: str) -> Scalar:
-    """An author's text with each reference at one of these offsets replaced by its state field, and with ids filled in.
+def with_reads(scalar: Scalar, reads: list[tuple[int, int, str]], phase_id: str) -> Scalar:
+    """An author's text with an expression in the place of each reference, from start to end, and with ids filled in.
 
     `{workflow_id}`, `{task_id}` and `{step_id}` stay: the server fills them in when it hands the action out.
     """
     text = scalar.text
-    changes = [
-        (one.start, one.end, f"state.{fields[one.start]}")
-        for one in references_of(text)
-        if one.start in fields
-    ]
+    changes = list(reads)
     for found in _PLACEHOLDER.finditer(text):
         name = found["name"] or found["braced"]
         changes.append((*found.span(), phase_id if name == "phase_id" else f"{{{name}}}"))

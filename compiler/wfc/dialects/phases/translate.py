@@ -19,9 +19,9 @@ from wfc.dialects.phases.checks import (
 )
 from wfc.dialects.phases.file import TIMEOUT, PhasesFile, scope_entries
 from wfc.dialects.phases.language import PhasesLanguage
-from wfc.dialects.phases.markdown import read_definition
+from wfc.dialects.phases.markdown import MarkdownMission, read_definition
 from wfc.dialects.phases.model import Member, Mission, Names, PhaseNode
-from wfc.dialects.phases.texts import as_literal, references_of, with_fields
+from wfc.dialects.phases.texts import OTHER_ROOT, as_literal, references_of, tags_of, with_reads
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.language.dialect import Parsed
 from wfc.struct import replace, struct
@@ -34,6 +34,8 @@ AGAIN, GO_ON, ABORT = "again", "go on", "abort"
 APPROVE, CHANGE, STOP = "approve", "change", "stop"
 _VERSION = "1.0"
 _READ = re.compile(r"\bstate\.([A-Za-z]\w*)")
+_UNKNOWN = "('{}' | parse_json)"
+"""A value of any type in the place of a wrong reference, which `checks` reports: no other rule reports it again."""
 _KEPT = ("name", "description", "version", "inputs")
 _DEFINED = ("objective", "scope", "constraints", "success_criteria")
 
@@ -50,6 +52,8 @@ def parse_phases(root: Mapping, around: Surroundings) -> Parsed:
     folder = "" if around.folder == around.config.workflows else around.folder
     mission = Mission(file, read_phases(file, known, reports), known, folder)
     check_mission(mission, reports)
+    for lost in root.lost_prompts if isinstance(root, MarkdownMission) else ():
+        reports.add("WF121", lost.span, f"this prompt is not used: {lost.why}", lost.help)
     translation = Translation(mission, reports)
     workflow = read_workflow(translation.root())
     for step in workflow.walk():
@@ -190,7 +194,7 @@ class Translation:
             about["parallel"] = True
         self.outline[phase.id] = about
         found = _Steps(phase, fields)
-        steps = [*self._work(found), *self._after(found, about)]
+        steps = [*self._work(found, about), *self._after(found, about)]
         if not phase.is_lenient:
             steps.append(self._done(phase))
         missing = [one for one in phase.requires if one.may_miss]
@@ -206,14 +210,15 @@ class Translation:
         updates = {self._statuses[phase.id]: "completed"}
         return self._step(f"{phase.id}-done", phase.span, type="set_state", updates=updates)
 
-    def _work(self, found: _Steps) -> list[Mapping]:
+    def _work(self, found: _Steps, about: dict[str, Any]) -> list[Mapping]:
         """The agents, and the steps before and after them that find out what was done."""
         phase, fields = found.phase, found.fields
         if not phase.members:
             return []
         field = self._names.field
         first: dict[str, Any] = {"problems": []}
-        if len(phase.members) > 1:
+        # Without a retry or a question, every round asks all agents.
+        if len(phase.members) > 1 and (phase.rounds or not phase.is_lenient):
             first["again"] = [member.role for member in phase.members]
         if not phase.is_lenient:
             first["round"] = 0
@@ -252,29 +257,30 @@ class Translation:
                     output_to=fields["before"],
                 )
             )
-            after.append(
-                self._step(
-                    f"{phase.id}-changes",
-                    at,
-                    type="git_changes",
-                    since=f"{{{{ state.{fields['before']} }}}}",
-                    scopes=self._scopes(phase),
-                    otherwise=otherwise,
-                    output_to=fields["changes"],
-                )
+            changes = self._step(
+                f"{phase.id}-changes",
+                at,
+                type="git_changes",
+                since=f"{{{{ state.{fields['before']} }}}}",
+                scopes=self._scopes(phase),
+                otherwise=otherwise,
+                output_to=fields["changes"],
             )
+            about["changes"] = self._id(changes)
+            after.append(changes)
         return [*before, *self._agents(found), *after, self._verdict(found)]
 
     def _agents(self, found: _Steps) -> list[Mapping]:
         phase = found.phase
         steps = [self._delegate(member, found) for member in phase.members]
-        if len(steps) > 1:
+        if "again" in found.fields:
             steps = [
                 self._asked(member, step, found) for member, step in zip(phase.members, steps, strict=True)
             ]
-        found.entry = self._id(steps[0])
+        first = self._forget(found)
+        found.entry = self._id(first)
         if not phase.is_parallel:
-            return steps
+            return [first, *steps]
         if len(steps) > AT_ONCE:
             message = f"phase {phase.number} has {len(steps)} agents at the same time; at most {AT_ONCE} are possible"
             self._reports.add(
@@ -285,8 +291,17 @@ class Translation:
             for member, step in zip(phase.members, steps, strict=True)
         ]
         frame = self._step(phase.id, phase.span, type="parallel", branches=Mapping(phase.span, branches))
-        found.entry = self._id(frame)
-        return [frame]
+        return [first, frame]
+
+    def _forget(self, found: _Steps) -> Mapping:
+        """Clears the reports of the agents that this round asks: without a new one, an agent must not keep the last."""
+        again = found.fields.get("again")
+        updates: dict[str, Any] = {}
+        for member in found.phase.members:
+            kept = f"state.{member.report} | default(none)"
+            is_asked = f"'{member.role}' in state.{again}"
+            updates[member.report] = f"{{{{ none if {is_asked} else {kept} }}}}" if again else None
+        return self._step(f"{found.phase.id}-round", found.phase.span, type="set_state", updates=updates)
 
     def _asked(self, member: Member, step: Mapping, found: _Steps) -> Mapping:
         """The step of an agent, for the rounds in which it is asked."""
@@ -325,13 +340,21 @@ class Translation:
         return made(member.step, word.node if word else member.span)
 
     def _scopes(self, phase: PhaseNode) -> dict[str, list[str | Scalar] | None]:
-        """The patterns of each agent; null for one whose scope is in words. The files of the phase belong to all."""
+        """The patterns of each agent; null for one whose scope is in words. The files of the phase belong to all.
+
+        An agent that can't write has no files, if another one can: otherwise every change outside the scopes would
+        count as its own.
+        """
+        is_written = any(member.can_write for member in phase.members)
         shared = [self._author(phase, one.node) for one in phase.shape.files]
         found: dict[str, list[str | Scalar] | None] = {}
         for member in phase.members:
             own = [self._author(phase, one.node) for one in member.agent.files]
             entries = [as_literal(entry) for entry, _ in scope_entries(member.agent.scope)]
-            found[member.role] = [*entries, *own, *shared] if member.paths else None
+            if member.paths:
+                found[member.role] = [*entries, *own, *shared]
+            else:
+                found[member.role] = [] if is_written and not member.can_write else None
         return found
 
     def _verdict(self, found: _Steps) -> Mapping:
@@ -504,21 +527,27 @@ class Translation:
         reads: dict[str, None] = {}
         for entry in entries:
             if entry.key.text not in nested or isinstance(entry.value, Scalar):
-                reads |= dict.fromkeys(name for text in _texts(entry.value) for name in _READ.findall(text))
+                tags = (tag for text in _texts(entry.value) for _, tag in tags_of(text))
+                reads |= dict.fromkeys(name for tag in tags for name in _READ.findall(tag))
         if reads:
             entries.insert(2, Entry(made("needs_state", at), _tree(list(reads), at)))
         return Mapping(at, entries)
 
     def _author(self, phase: PhaseNode, scalar: Scalar) -> Scalar:
-        """A text of the author with its references as state fields. Wrong ones stay, and are reported."""
-        fields: dict[int, str] = {}
+        """A text of the author with its references as state fields."""
+        reads: list[tuple[int, int, str]] = []
         for one in references_of(scalar.text):
+            field = _UNKNOWN
             if problem_of(one.phase, one.role, phase, self._mission) is None:
                 found = find_phase(one.phase, self._mission)
                 member = find_member(one.role, found) if found else None
                 if member is not None:
-                    fields[one.start] = member.report
-        return with_fields(scalar, fields, phase.id)
+                    field = f"state.{member.report}"
+            reads.append((one.start, one.end, field))
+        for start, tag in tags_of(scalar.text):
+            for root in OTHER_ROOT.finditer(tag):
+                reads.append((start + root.start(), start + root.end(), _UNKNOWN))
+        return with_reads(scalar, reads, phase.id)
 
 
 def _texts(node: Node) -> list[str]:

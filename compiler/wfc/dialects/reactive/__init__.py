@@ -5,10 +5,10 @@ A file is translated to a workflow of the steps language whose expressions are J
 how a field was written. `translate` combines the parts:
 
 - `reading` reads the file into the shapes of `model` and `kinds`, in both spellings of the language.
+- `imports` adds the tasks of other files.
 - `names` resolves references, innermost scope first, and `texts` rewrites the expressions of a text.
 - `updates` translates paths, operations and values of state updates.
 - `computed` translates computed fields, `steps` one step type per function, `tasks` the tasks of sub-agents.
-- `imports` finds the tasks of files that are imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wfc.dialects.base import Dialect
+from wfc.caching import pattern
+from wfc.config import Config
+from wfc.dialects.base import Dialect, Surroundings
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 _MARKS = ("state_schema", "default_state", "sub_agent_tasks", "imports", "error_handling")
 """Keys of the top level that no other language has."""
+
+_OF_LIBRARY = frozenset(("sub_agent_tasks", "imports", "name", "description", "version", "author", "tags"))
+"""The keys of a file that has only tasks."""
 
 _OWN_TYPES = frozenset(
     (
@@ -49,16 +54,26 @@ _OWN_TYPES = frozenset(
 """Step types that no other language has."""
 
 
+_SHARED_TYPES = frozenset(("break", "continue", "foreach", "mcp_call", "while"))
+_OWN_SCOPE = pattern(r"\{\{\s*(?:this|global)\.[A-Za-z_]")
+"""The beginning of an expression that no other language has."""
+
+
 class ReactiveDialect(Dialect):
     """Its modules are imported on first use: most projects have no such file."""
 
     name = "reactive"
+    has_companions = True
 
     def matches(self, root: Mapping) -> bool:
         if root.entry("steps") is None:
             inner = root.get("workflow")
             return isinstance(inner, Mapping) and inner.entry("steps") is not None
-        return any(root.entry(key) is not None for key in _MARKS) or _has_own_type(root.get("steps"))
+        steps = root.get("steps")
+        if any(root.entry(key) is not None for key in _MARKS) or _has_own_type(steps):
+            return True
+        # The types of these steps are in other languages too, but their expressions are not.
+        return _has_only(steps, _SHARED_TYPES) and bool(_OWN_SCOPE.search(root.span.text))
 
     def mark(self) -> dict[str, Any]:
         own = {"contains": {"properties": {"type": {"enum": sorted(_OWN_TYPES)}}, "required": ["type"]}}
@@ -66,9 +81,18 @@ class ReactiveDialect(Dialect):
         return {"anyOf": [*marked, {"properties": {"steps": own}, "required": ["steps"]}]}
 
     def parse(self, root: Mapping) -> Parsed:
+        from pathlib import Path
+
+        return self.parse_among(root, Surroundings("", Config(Path(".")), {}))
+
+    def parse_among(self, root: Mapping, around: Surroundings) -> Parsed:
         from wfc.dialects.reactive.translate import parse_reactive
 
-        return parse_reactive(root)
+        return parse_reactive(root, around)
+
+    def is_library(self, root: Mapping) -> bool:
+        keys = {entry.key.text for entry in root.entries}
+        return "sub_agent_tasks" in keys and keys <= _OF_LIBRARY
 
     def schema(self) -> dict[str, Any]:
         from wfc.dialects.reactive.schema import reactive_schema
@@ -103,3 +127,10 @@ def _has_own_type(node: Node | None) -> bool:
             if any(_has_own_type(entry.value) for entry in step.entries):
                 return True
     return False
+
+
+def _has_only(node: Node | None, types: frozenset[str]) -> bool:
+    """Whether all steps of a list are of these types."""
+    steps = node.items if isinstance(node, Sequence) else []
+    kinds = [step.get("type") if isinstance(step, Mapping) else None for step in steps]
+    return bool(kinds) and all(isinstance(kind, Scalar) and kind.value in types for kind in kinds)

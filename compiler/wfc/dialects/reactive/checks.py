@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.dialects.base import Reports
-from wfc.dialects.reactive.kinds import KINDS, OLD_TYPES, ReactiveStep, UnknownKind, Update
+from wfc.dialects.reactive.kinds import KINDS, OLD_TYPES, ParallelForeach, ReactiveStep, UnknownKind, Update
 from wfc.dialects.reactive.model import DefaultState, ReactiveFile, Task
+from wfc.dialects.reactive.names import WRITABLE
 from wfc.dialects.reactive.reading import loose_fields, old_spelling
-from wfc.dialects.reactive.scopes import ScopeNames, all_steps, declared_fields, paths_written
+from wfc.dialects.reactive.scopes import ScopeNames, all_steps, declared_fields, paths_set, paths_written
+from wfc.dialects.reactive.scripts import holes
 from wfc.dialects.reactive.tasks import has_own_state
 from wfc.dialects.reactive.updates import parse_path
 from wfc.findings import Edit, Fix, Note, Severity
@@ -24,6 +26,7 @@ def check_file(file: ReactiveFile, main: ScopeNames, scopes: list[ScopeNames], r
             _shadowed(scope, reports)
         _types(scope, reports)
         _old_words(scope, reports)
+        _same_place(scope, file, reports)
     _undeclared(main, scopes, reports)
     _settings(file, reports)
     for name, task in (file.sub_agent_tasks or {}).items():
@@ -123,8 +126,7 @@ def _under_raw(node: Mapping) -> Fix | None:
     last = max(_end(entry.value, entry.key.span) for entry in node.entries)
     indent = " " * (first.column - 1)
     line = source.position(first.start)[0]
-    line_end = "\r\n" if "\r\n" in source.text else "\n"
-    edits = [Edit(source.span(first.start, first.start), f"raw:{line_end}{indent}  ")]
+    edits = [Edit(source.span(first.start, first.start), f"raw:{source.line_break}{indent}  ")]
     while line < len(source.line_starts) and source.line_starts[line] < last:
         start = source.line_starts[line]
         if source.line(line + 1).strip():
@@ -221,6 +223,29 @@ def _undeclared(main: ScopeNames, scopes: list[ScopeNames], reports: Reports) ->
                     step=scope.id_of(step),
                     severity=Severity.WARNING,
                     fix=Fix(f"write {near}", (Edit(place, near),), safe=False) if near else None,
+                )
+
+
+def _same_place(scope: ScopeNames, file: ReactiveFile, reports: Reports) -> None:
+    """Report what every sub-agent of a step sets to its own value: the updates of the last item win."""
+    starting = [step for step in all_steps(scope.shape) if isinstance(step, ParallelForeach)]
+    for name in dict.fromkeys(step.sub_agent_task.text for step in starting if step.sub_agent_task):
+        task = (file.sub_agent_tasks or {}).get(name)
+        if task is None or has_own_state(task):
+            continue
+        for node, loose in paths_set(all_steps(task)):
+            path = parse_path(node.text, loose)
+            # A key that is computed is taken for one that differs from item to item.
+            is_fixed = not any(
+                part.kind == "code" or holes(node.text[part.start : part.end]) for part in path.rest
+            )
+            if path.field and path.tier in WRITABLE and is_fixed:
+                reports.add(
+                    "WF310",
+                    node.span,
+                    f"every sub-agent of `{name}` sets this: the value of the last item wins",
+                    "set a part for each item, such as `raw.results[item]`, or use `append`",
+                    severity=Severity.WARNING,
                 )
 
 

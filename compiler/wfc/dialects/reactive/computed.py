@@ -6,7 +6,7 @@ from wfc.dialects.base import Reports
 from wfc.dialects.reactive.build import mapping
 from wfc.dialects.reactive.model import ComputedField
 from wfc.dialects.reactive.names import Place
-from wfc.dialects.reactive.scripts import kind_of
+from wfc.dialects.reactive.scripts import kind_of, value_at
 from wfc.dialects.reactive.texts import Texts
 from wfc.struct import replace, struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
@@ -56,5 +56,5 @@ def _transform(node: Scalar, texts: Texts) -> Scalar:
         case "object":
             return texts.wrapped(node, "(", "\n)")
         case "body":
-            return texts.wrapped(node, "(() => {", "\n})()")
+            return texts.wrapped(node, "(() => {", "\n})()", returns=value_at(node.text))
     return texts.expression(node)

@@ -83,7 +83,7 @@ class _Fallible(ReactiveStep):
 
     on_error = Field(
         OneOf(("fail", "continue", "retry")),
-        "What happens when it fails. With `continue`, the updates of a command that ran are made all the same.",
+        "What happens when it fails. With `continue`, the updates of a command that ran are still applied.",
         default="fail",
     )
     retry_count = Field(SIZE, "How often it is tried again, with `retry`.")
@@ -240,7 +240,7 @@ class AgentShellCommand(ShellCommand):
 class AgentPrompt(_Answered):
     """Ask the agent for work.
 
-    Its answer must fit `expected_response`, and the `response_schema` of an `agent_response` right behind it, which
+    Its answer must fit `expected_response`, and the `response_schema` of an `agent_response` directly after it, which
     makes the updates.
 
     ```yaml

@@ -8,10 +8,12 @@ from types import MappingProxyType
 from wfc.findings import Severity
 from wfc.language.dialect import Language
 
-_MILD = frozenset({"WF004", "WF009", "WF111", "WF501", "WF502"})
+_MILD = frozenset({"WF004", "WF009", "WF111", "WF207", "WF304", "WF501", "WF502", "WF507"})
 """Errors of the core that are warnings here. The tools of the language ignored keys that they did not know (WF004) and
 settings that could not have an effect (WF009). An included workflow may be in a folder that only the server knows
-(WF111). Existing files put values into commands without quotes (WF501, WF502); `shquote(...)` quotes them."""
+(WF111). In JavaScript an operator accepts values of all types, and a name that the sandbox lacks fails one expression,
+which may have a fallback (WF207, WF304, WF507). Existing files put values into commands without quotes (WF501, WF502);
+`shquote(...)` quotes them."""
 
 _SILENT = frozenset({"WF219", "WF301", "WF302", "WF303", "WF602"})
 """Rules that do not apply: the translation lists the state that each step reads (WF301, WF302, WF303), a hole is the

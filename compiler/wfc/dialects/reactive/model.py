@@ -14,7 +14,6 @@ from wfc.language.fields import (
     NAME,
     NUMBER,
     SIZE,
-    STEPS,
     WORD,
     WORDS,
     Computed,
@@ -130,7 +129,8 @@ class ComputedField(Shape):
     )
     transform = Field(
         WORD,
-        "JavaScript: an expression over `input`, or the body of a function with `return`. It may read other fields.",
+        "JavaScript: an expression over `input`, or statements: what they `return`, else the value of the last one. "
+        "It may read other fields.",
         required=True,
         example="input.split('\\n')",
     )
@@ -256,7 +256,7 @@ class Task(Shape):
         "A state of its own. A task without one and without `state_schema` works on the state of the workflow.",
     )
     state_schema = Field(Nested(lambda: StateSchema, "a mapping of fields"), "The fields of its own state.")
-    steps = Field(STEPS, "The steps of the sub-agent.")
+    steps = Field(BLOCK, "The steps of the sub-agent.")
     prompt_template = Field(WORD, "The work as one text, for a task without steps.")
     context_template = Field(BINDINGS, "Values that the prompt is sent with.")
     error_handling = Field(Nested(lambda: TaskErrors, "a mapping"), "What happens when a step fails.")
@@ -281,14 +281,18 @@ class ReactiveFile(Shape):
     version = Field(TEXT_OR_NUMBER, "Its version, as text.", example="1.0.0")
     author = Field(WORD, "Who wrote it.")
     tags = Field(WORDS, "Keywords for finding it.")
-    imports = Field(WORDS, "Files whose workflows and tasks this one names.", example=["shared/tasks.yaml"])
+    imports = Field(
+        WORDS,
+        "Files whose tasks and workflows this one names, relative to it or to a folder of workflows.",
+        example=["shared/tasks.yaml"],
+    )
     config = Field(Nested(lambda: RunConfig, "a mapping of settings"), "Settings of a run.")
     inputs = Field(INPUTS, "What a run is started with, by name.")
     default_state = Field(
         Nested(lambda: DefaultState, "a mapping of fields"), "The state at the start of a run."
     )
     state_schema = Field(Nested(lambda: StateSchema, "a mapping of fields"), "The fields of the state.")
-    steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
+    steps = Field(BLOCK, "The steps, in the order in which they run.", required=True)
     sub_agent_tasks = Field(
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `parallel_foreach` steps run, by name.",

@@ -17,6 +17,8 @@ WRITABLE = ("raw", "state", "this", "global")
 TIERS = (*WRITABLE, "computed")
 SCOPES = (*TIERS, "inputs", "loop")
 """The names that a reference to a member can begin with."""
+_LOOP_FIELDS = {"loop_item": "item", "loop_index": "index", "attempt_number": "iteration"}
+"""Fields that loops had in older versions of the language, and what they are now."""
 GIVEN = ("item", "index", "total", "task_id")
 """The names that every child of a `parallel_foreach` has."""
 
@@ -68,8 +70,14 @@ class Meaning:
     problem: str = ""
     """Why it means nothing, for a finding."""
     code_of_finding: str = "WF202"
+    is_mild: bool = False
+    """Whether the finding is a warning: the reference still has a value."""
+    instead: str = ""
+    """What to write instead, as a whole."""
     candidates: tuple[str, ...] = ()
     """The names that could have been meant."""
+    is_own: bool = False
+    """Whether a bare name is a field or an input of the file, which wins over those of included workflows."""
 
 
 @struct(frozen=True, eq=False)
@@ -99,8 +107,8 @@ class Place:
     """Whether every other name may be a key of the result too."""
     local: frozenset[str] = frozenset()
     """Names that the core has here itself: `error`, `input`, `output`."""
-    included: tuple[str, ...] = ()
-    """The fields that hold the results of included workflows, in the order in which they run."""
+    included: Mapping[str, str] = field(default_factory=dict)
+    """The fields that hold the results of included workflows, in the order in which they run, with their names."""
     loop_fields: Mapping[str, str] = field(default_factory=dict)
     """In a transform: the fields that have what `loop.item` and the like mean."""
 
@@ -128,17 +136,27 @@ def _of_tier(root: str, first: str | int | None, place: Place, is_member: bool) 
     found = place.fields.of(root, first)
     if found is not None:
         return Meaning(f"state.{found}", 1, (found,))
-    if first in ("loop_item", "loop_index") and place.innermost:
-        return _of_loop(first.removeprefix("loop_"), place) or Meaning("null", 1)
+    if first in _LOOP_FIELDS and place.innermost:
+        return _of_loop(_LOOP_FIELDS[first], place) or Meaning("null", 1)
     known = (*place.fields.computed, *(() if root == "computed" else place.fields.raw))
     if root == "computed":
         return Meaning("null", 1, problem=f"there is no computed field `{first}`", candidates=known)
     if root == "global":
         return Meaning(
-            "null", 1, problem=f"nothing writes `global.{first}`", candidates=tuple(place.fields.globals)
+            "null",
+            1,
+            problem=f"nothing writes `global.{first}`",
+            candidates=tuple(place.fields.globals),
+            is_mild=True,
         )
-    if root != "this" and first in place.inputs and first not in place.fields.raw:
-        return Meaning("null", 1, problem=f"`{first}` is an input: write `inputs.{first}`", candidates=known)
+    if first in place.inputs:
+        return Meaning(
+            f"inputs.{first}",
+            1,
+            problem=f"old spelling: `{first}` is an input",
+            code_of_finding="WF012",
+            instead=f"inputs.{first}",
+        )
     return Meaning(
         "undefined",
         1,
@@ -198,13 +216,13 @@ def _behind_result(root: str, place: Place) -> Meaning | None:
             return None
     found = place.fields.computed.get(root) or place.fields.raw.get(root)
     if found is not None:
-        return Meaning(f"state.{found}", fields=(found,))
+        return Meaning(f"state.{found}", fields=(found,), is_own=True)
     if root in place.inputs:
-        return Meaning(f"inputs.{root}")
+        return Meaning(f"inputs.{root}", is_own=True)
     if root in place.included:
         return Meaning(f"state.{root}", fields=(root,))
     if place.included:
-        return _of_included(root, place.included)
+        return _of_included(root, tuple(place.included))
     candidates = tuple(dict.fromkeys(_known(place)))
     return Meaning(root, problem=f"there is no `{root}` here", candidates=candidates)
 

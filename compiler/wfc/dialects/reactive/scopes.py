@@ -23,6 +23,7 @@ from wfc.dialects.reactive.model import (
 from wfc.dialects.reactive.names import Fields, Loop, Meaning, Place
 from wfc.dialects.reactive.reading import walk
 from wfc.dialects.reactive.updates import declare, written
+from wfc.language.shape import Shape
 from wfc.struct import struct
 from wfc.yaml import Entry, Mapping, Node, Scalar, Span
 
@@ -79,20 +80,42 @@ def _type_word(node: Node) -> str:
     return inner.text if isinstance(inner, Scalar) else ""
 
 
+def paths_set(steps: Iterable[ReactiveStep]) -> Iterator[tuple[Scalar, bool]]:
+    """Those paths whose value is replaced by one that may differ each time, not extended or counted."""
+    return _paths(steps, only_set=True)
+
+
 def paths_written(steps: Iterable[ReactiveStep]) -> Iterator[tuple[Scalar, bool]]:
     """The paths that steps write, each with whether its tier may be left out."""
+    return _paths(steps, only_set=False)
+
+
+def _may_differ(update: Shape) -> bool:
+    """Whether an update replaces a value by one that is no plain constant, such as `true`."""
+    operation, value = update.values.get("operation"), update.values.get("value")
+    node = value.node if value is not None else None
+    is_constant = isinstance(node, Scalar) and (
+        not isinstance(node.value, str) or node.text in ("true", "false", "null") or node.text.isdigit()
+    )
+    return (operation is None or operation.text == "set") and not is_constant
+
+
+def _paths(steps: Iterable[ReactiveStep], only_set: bool) -> Iterator[tuple[Scalar, bool]]:
+    def is_wanted(update: Shape) -> bool:
+        return not only_set or _may_differ(update)
+
     for step in steps:
         for name in ("path", "store_result", "store_response"):
             word = step.values.get(name)
-            if word is not None:
+            if word is not None and is_wanted(step):
                 yield word.node, name != "path"
         listed = [step.values.get("state_update"), step.values.get("error_state_update")]
         listed += [*(step.values.get("state_updates") or ()), *(step.values.get("updates") or ())]
         for update in listed:
-            if isinstance(update, Update) and update.path:
+            if isinstance(update, Update) and update.path and is_wanted(update):
                 yield update.path.node, False
         errors = step.values.get("on_sub_agent_error")
-        if errors is not None and errors.error_state_path:
+        if errors is not None and errors.error_state_path and not only_set:
             yield errors.error_state_path.node, False
 
 
@@ -113,7 +136,17 @@ def add_written(fields: Fields, steps: Iterable[ReactiveStep]) -> None:
 
 
 def input_names(shape: Written) -> frozenset[str]:
-    return frozenset(shape.inputs or ())
+    return frozenset((*(shape.inputs or ()), *undeclared_inputs(shape)))
+
+
+def undeclared_inputs(shape: Written) -> dict[str, str]:
+    """Inputs that only `state_schema` or `default_state` has, each with its type, or an empty text."""
+    schema, initial = shape.state_schema, shape.default_state
+    typed = {name: _type_word(tree.node) for name, tree in (schema.inputs or {}).items()} if schema else {}
+    found = {**dict.fromkeys((initial.inputs or ()) if initial else (), ""), **typed}
+    return {
+        name: INPUT_TYPES.get(word, "") for name, word in found.items() if name not in (shape.inputs or ())
+    }
 
 
 def without_default(task: Task) -> list[str]:
@@ -146,7 +179,7 @@ class ScopeNames:
     loops: dict[str, Mapping] = field(default_factory=dict)
     """The translated `while` steps, by the field that counts their turns."""
     passed: Loop | None = None
-    included: list[str] = field(default_factory=list)
+    included: dict[str, str] = field(default_factory=dict)
     loop_names: frozenset[str] = frozenset()
     """The names of `loop` that computed fields read."""
 

@@ -28,6 +28,12 @@ def kind_of(code: str) -> str:
     return found.kind if found else "expression"
 
 
+def value_at(code: str) -> int | None:
+    """Where the last of several statements begins, if its value is that of the code."""
+    found = script(code)
+    return found.value_at if found else None
+
+
 def joined(text: str) -> str:
     """The text as code: each hole is its expression in parentheses. Positions stay the same."""
     for hole in holes(text):

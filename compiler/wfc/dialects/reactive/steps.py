@@ -8,8 +8,7 @@ from typing import Any, ClassVar, TypeGuard
 from wfc.dialects.base import Reports, made
 from wfc.dialects.reactive import kinds
 from wfc.dialects.reactive.build import mapping, words
-from wfc.dialects.reactive.errors import handling
-from wfc.dialects.reactive.kinds import ReactiveStep, StateUpdate, Update
+from wfc.dialects.reactive.kinds import Handling, ReactiveStep, StateUpdate, Update
 from wfc.dialects.reactive.names import Loop, Meaning, Place
 from wfc.dialects.reactive.scopes import ScopeNames
 from wfc.dialects.reactive.texts import Texts
@@ -58,7 +57,7 @@ class Steps:
                 place,
                 step=self.scope.id_of(step),
                 passed=self.scope.passed,
-                included=tuple(self.scope.included),
+                included=dict(self.scope.included),
             )
             if isinstance(step, kinds.AgentPrompt) and isinstance(after, kinds.AgentResponse):
                 found += self._agent(step, after, here)
@@ -126,12 +125,17 @@ class Steps:
         return keys | self._errors(step, place, texts), texts
 
     def _errors(self, step: ReactiveStep, place: Place, texts: Texts) -> Keys:
-        keys: Keys = dict(handling(step, self._otherwise))
+        keys: Keys = dict(_handling(step, self._otherwise))
         failed: Update | None = step.values.get("error_state_update")
         if failed:
             inner = Texts(replace(place, local=place.local | {"error"}), self.reports)
             change = Updates(inner, self.reports, "error").change(failed)
             keys["error_changes"] = Sequence(failed.span, [change]) if change else None
+            texts.reads |= inner.reads
+        handled: Handling | None = step.values.get("error_handling")
+        if handled and handled.error_message:
+            inner = Texts(replace(place, local=place.local | {"error"}), self.reports)
+            keys["failure_message"] = inner.words(handled.error_message.node)
             texts.reads |= inner.reads
         return keys
 
@@ -142,10 +146,10 @@ class Steps:
         if limit is not None:
             keys["timeout"] = self._seconds(step, "timeout", limit, texts, unit)
         if deadline is not None:
-            seconds = self._seconds(step, "timeout_seconds", deadline, texts)
-            keys["timeout"] = keys.get("timeout") or seconds
-            if isinstance(deadline, Literal):
-                keys["deadline"] = seconds
+            keys["deadline"] = seconds = self._seconds(step, "timeout_seconds", deadline, texts)
+            # The server that executes a command needs its limit; other steps have only fixed ones.
+            if isinstance(deadline, Literal) or isinstance(step, kinds.ShellCommand):
+                keys["timeout"] = keys.get("timeout") or seconds
         return {"timeout": default, **{name: value for name, value in keys.items() if value is not None}}
 
     def _seconds(
@@ -422,7 +426,7 @@ class Steps:
             keys["prompt"] = own.words(step.sub_agent_prompt_override.node)
         keys |= self._child_errors(step, own)
         limit = step.timeout_seconds or self.scope.tasks.limit(step.sub_agent_task.text)
-        if isinstance(limit, Literal):
+        if limit is not None:
             keys["child_deadline"] = self._seconds(step, "timeout_seconds", limit, own)
         return [self._core(step, place, "foreach", keys, own, given, texts)]
 
@@ -460,7 +464,7 @@ class Steps:
         if "deadline" not in keys:
             keys.pop("timeout")
         node = self._core(step, place, "call", keys, own, texts)
-        self.scope.included.append(name)
+        self.scope.included[name] = step.workflow.text
         after = self.block(step.on_complete, place) if step.on_complete else None
         return [node, *(after.items if after else ())]
 
@@ -579,3 +583,45 @@ def _mentions(node: Node | None, word: str) -> bool:
         case Mapping():
             return any(_mentions(entry.value, word) for entry in node.entries)
     return False
+
+
+# Error handling of steps: retries, fallbacks, what is written when a step fails.
+
+_RETRIES = 3
+"""The number of retries where `retry` says no number."""
+
+
+def _handling(step: ReactiveStep, otherwise: str = "") -> dict[str, Node | str | None]:
+    """The fields of the core's step for `on_error` and `error_handling`; `otherwise` is the workflow's own handling."""
+    inner: Handling | None = step.values.get("error_handling")
+    outer = step.values.get("on_error")
+    strategy = inner.setting("strategy") if inner else outer.text if outer else otherwise
+    at = step.key_span("error_handling" if inner else "on_error")
+    found: dict[str, Node | str | None] = {}
+    retries = _number(step, inner, "retry_count", "max_retries")
+    if strategy == "retry" or (retries and strategy != "continue"):
+        found["retry"] = _retry(step, inner, retries if retries is not None else _RETRIES, at)
+    if strategy == "continue":
+        found["on_error"] = made("continue", at)
+    fallback = step.values.get("fallback_value") or (inner.fallback_value if inner else None)
+    if fallback is not None:
+        found["fallback"] = fallback.node
+    elif strategy == "fallback":
+        found["fallback"] = made(None, at)
+    return found
+
+
+def _retry(step: ReactiveStep, inner: Handling | None, retries: int, at: Span) -> Node:
+    delay = _number(step, inner, "retry_delay") or 0
+    return mapping(at, max_attempts=retries + 1, delay_seconds=_whole(delay / 1000) if delay else None)
+
+
+def _whole(number: float) -> float | int:
+    return int(number) if number == int(number) else number
+
+
+def _number(step: ReactiveStep, inner: Handling | None, *names: str) -> int | None:
+    """A number of the mapping `error_handling`, or of the step itself."""
+    given = [inner.values.get(name) for name in names] if inner else []
+    found = next((value for value in (*given, step.values.get(names[0])) if value is not None), None)
+    return int(found.value) if found is not None else None

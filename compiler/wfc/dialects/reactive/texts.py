@@ -5,13 +5,14 @@ Positions in the new text are positions in the file, so that findings point at w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from wfc.caching import pattern
 from wfc.dialects.base import Piece, Reports, made, translated
 from wfc.dialects.reactive.names import SCOPES, TIERS, Meaning, Place, meaning
 from wfc.dialects.reactive.scripts import holes, joined, script
 from wfc.findings import Edit, Fix, Severity
+from wfc.language.dialect import Shadowing
 from wfc.suggest import did_you_mean, nearest
 from wfc.template import Read
 from wfc.template.reads import Part
@@ -94,10 +95,12 @@ class Texts:
             return self.text(node)
         return self.wrapped(node, *(("(", ")") if node.text.lstrip().startswith("{") else ("", "")))
 
-    def wrapped(self, node: Scalar, before: str, after: str) -> Scalar:
-        """A whole text as code, with other code around it."""
+    def wrapped(self, node: Scalar, before: str, after: str, returns: int | None = None) -> Scalar:
+        """A whole text as code, with other code around it; `returns` is where the value begins that it returns."""
         size = len(node.text)
-        code = self._code(node, 0, size, joined(node.text))
+        code = list(self._code(node, 0, size, joined(node.text)))
+        if returns is not None:
+            code = list(_with_return(code, returns))
         return translated(node, [Piece("{{ " + before, 0, 0), *code, Piece(after + " }}", size, size)])
 
     def bare(self, node: Scalar, start: int, end: int) -> Scalar:
@@ -125,7 +128,11 @@ class Texts:
         found = script(joined(node.text))
         if found is None or found.kind not in ("expression", "object"):
             return False
-        if node.text.lstrip().startswith(_LITERAL):
+        begins = len(node.text) - len(node.text.lstrip())
+        # Two holes are text, although in parentheses they would read like a call.
+        if any(hole.start == begins for hole in holes(node.text)):
+            return False
+        if node.text.startswith(_LITERAL, begins):
             return True
         return not holes(node.text) and any(self._reads_scope(one) for one in found.reads)
 
@@ -174,6 +181,10 @@ class Texts:
             self.reads |= dict.fromkeys((*fields.raw.values(), *fields.computed.values()))
         if found.problem:
             self._report(found, read, node, offset)
+        elif found.is_own and self.place.included:
+            at = node.at(offset + read.start, offset + read.start + len(read.root))
+            called = tuple(self.place.included.values())
+            self._reports.shadowing.append(Shadowing(read.root, at, self.place.step, called))
         return found
 
     def _report(self, found: Meaning, read: Read, node: Scalar, offset: int) -> None:
@@ -183,17 +194,41 @@ class Texts:
         near = nearest(name, found.candidates)
         place = node.at(offset + start, offset + end)
         fix = None
-        if near and place.text.endswith(name):
+        if (
+            found.instead
+            and place.text.endswith(name)
+            and part
+            and part.start == len(read.root) + 1 + read.start
+        ):
+            place = node.at(offset + read.start, offset + end)
+            fix = Fix(f"write {found.instead}", (Edit(place, found.instead),), safe=True)
+        elif near and place.text.endswith(name):
             fix = Fix(f"write {near}", (Edit(place, place.text.removesuffix(name) + near),), safe=False)
         self._reports.add(
             found.code_of_finding,
             place,
             found.problem,
-            did_you_mean(name, found.candidates) if found.candidates else "",
+            f"write `{found.instead}`"
+            if found.instead
+            else did_you_mean(name, found.candidates)
+            if found.candidates
+            else "",
             step=self.place.step,
-            severity=None if found.code_of_finding == "WF202" else Severity.WARNING,
+            severity=None if found.code_of_finding == "WF202" and not found.is_mild else Severity.WARNING,
             fix=fix,
         )
+
+
+def _with_return(code: Iterable[Piece], at: int) -> Iterator[Piece]:
+    """Code with `return` at a position, where a statement begins."""
+    for piece in code:
+        if piece.start <= at < piece.end:
+            if at > piece.start:
+                yield Piece(piece.text[: at - piece.start], piece.start, at)
+            yield Piece("return ", at, at)
+            yield Piece(piece.text[at - piece.start :], at, piece.end)
+        else:
+            yield piece
 
 
 def _end_of(part: Part, text: str, offset: int) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wfc.dialects.base import Reports, made
+from wfc.dialects.base import Reports, Surroundings, made
 from wfc.dialects.reactive import checks
 from wfc.dialects.reactive.build import keyed, mapping, places_of, words
 from wfc.dialects.reactive.computed import Derived, derived
+from wfc.dialects.reactive.imports import add_imported
 from wfc.dialects.reactive.language import ReactiveLanguage
 from wfc.dialects.reactive.model import (
     DefaultState,
@@ -30,6 +31,7 @@ from wfc.dialects.reactive.scopes import (
     all_steps,
     input_names,
     paths_written,
+    undeclared_inputs,
 )
 from wfc.dialects.reactive.scripts import holes, script
 from wfc.dialects.reactive.steps import Steps
@@ -37,6 +39,7 @@ from wfc.dialects.reactive.tasks import Tasks, has_own_state, needed_derived, pr
 from wfc.dialects.reactive.texts import Texts
 from wfc.dialects.reactive.updates import Updates, written
 from wfc.dialects.steps import read_workflow
+from wfc.findings import Severity
 from wfc.language.dialect import Parsed
 from wfc.language.values import Tree, plain
 from wfc.struct import replace
@@ -46,13 +49,20 @@ _VERSION = "0.0.0"
 _LOOP_FIELDS = {"iteration": LOOP_ITERATION, "item": LOOP_ITEM, "index": LOOP_INDEX}
 
 
-def parse_reactive(root: Mapping) -> Parsed:
+def parse_reactive(root: Mapping, around: Surroundings) -> Parsed:
     file = read_file(root)
     reports = Reports()
+    add_imported(file, around, reports)
     translation = _Translation(file, reports)
     workflow = read_workflow(translation.root())
     checks.check_file(file, translation.main, translation.scopes, reports)
-    return Parsed(workflow, ReactiveLanguage(translation.names()), surface=file, reports=tuple(reports.all))
+    return Parsed(
+        workflow,
+        ReactiveLanguage(translation.names()),
+        surface=file,
+        reports=tuple(reports.all),
+        shadowing=tuple(reports.shadowing),
+    )
 
 
 class _Translation:
@@ -107,7 +117,15 @@ class _Translation:
     def _steps(self, scope: ScopeNames, otherwise: str = "") -> Sequence:
         scope.name_steps()
         making = Steps(scope, self._reports, otherwise)
-        return making.block(scope.shape.steps, self._place(scope))
+        found = making.block(scope.shape.steps, self._place(scope))
+        if scope.shape.steps == []:
+            # The core has no scope without steps.
+            at = scope.shape.value_span("steps")
+            self._reports.add(
+                "WF006", at, "`steps` is empty: a run ends at once", "add a step", severity=Severity.WARNING
+            )
+            found.items.append(mapping(at, id=scope.free("end"), type="return", state=True))
+        return found
 
     def _derived(self, scope: ScopeNames) -> dict[str, Derived]:
         schema: StateSchema | None = scope.shape.state_schema
@@ -151,6 +169,10 @@ class _Translation:
                     initial.setdefault(name, made(None, at))
         kept = scope.keep_counters()
         internal = [*dict.fromkeys(kept), *scope.included]
+        # The result has computed fields in the place of raw ones of their name, and none of the whole run's.
+        internal += [field for name, field in scope.fields.raw.items() if field != name]
+        if not scope.is_task:
+            internal += scope.fields.globals.values()
         internal += [_LOOP_FIELDS[name] for name in ("item", "index") if name in scope.loop_names]
         if "iteration" in scope.loop_names and LOOP_ITERATION not in internal:
             internal.append(LOOP_ITERATION)
@@ -248,6 +270,10 @@ def _inputs(shape: Written) -> Mapping | None:
     state: DefaultState | None = shape.default_state
     defaults = (state.inputs or {}) if state else {}
     found = {name: _input(declared, defaults.get(name)) for name, declared in (shape.inputs or {}).items()}
+    for name, kind in undeclared_inputs(shape).items():
+        default = defaults.get(name)
+        given = default.node if default else None
+        found[name] = mapping(shape.span, type=kind or None, default=given, required=False)
     return keyed(shape.span, found, places_of(shape.node.get("inputs"))) if found else None
 
 

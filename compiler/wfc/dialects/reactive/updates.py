@@ -297,7 +297,7 @@ class Updates:
                 f"`{field}` is declared as {wanted}, and this is text",
                 "write a value of that type, or an expression in `{{ }}`",
                 step=self._place.step,
-                severity=Severity.WARNING if not node.text else None,
+                severity=Severity.ERROR if node.text else Severity.WARNING,
             )
             return node
         return as_node(data, node)

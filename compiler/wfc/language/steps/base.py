@@ -17,7 +17,8 @@ from wfc.language.fields import (
     FACTOR,
     ID,
     NAME,
-    SECONDS,
+    SECONDS_COMPUTED,
+    TEXT,
     WORD,
     WORDS,
     Constants,
@@ -46,11 +47,13 @@ class SchemaType(FieldType[Tree]):
     words: str = "a JSON Schema"
 
     def read(self, node: Node, reader: Reader) -> Tree | None:
+        # Never rendered: `{{` in a schema is text, such as in a pattern.
         return Constant(node) if isinstance(node, Mapping) else None
 
     def mismatches(self, node: Node) -> list[Mismatch]:
         if not isinstance(node, Mapping):
             return [Mismatch(node.span, f"expected a JSON Schema (a mapping), found {kind_of(node)}")]
+        # Numbers that JSON does not have first, since the checks below assume JSON.
         return not_json(node) or _problems(node)
 
     def schema(self) -> dict[str, Any]:
@@ -83,6 +86,7 @@ def _problems(schema: Mapping) -> list[Mismatch]:
 def _nested(node: Node) -> list[Mismatch]:
     if isinstance(node, Mapping):
         return _problems(node)
+    # `true` and `false` are schemas, too.
     if isinstance(node, Scalar) and isinstance(node.value, bool):
         return []
     return [Mismatch(node.span, f"expected a JSON Schema (a mapping), found {kind_of(node)}")]
@@ -92,6 +96,7 @@ def _type_problems(node: Node) -> list[Mismatch]:
     if (
         isinstance(node, Scalar)
         and node.text in SCHEMA_TYPES
+        # Unquoted `null` is the null of YAML, and here the name of a type.
         and (node.value is None or isinstance(node.value, str))
     ):
         return []
@@ -152,7 +157,7 @@ class Step(Shape):
 
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
-    """Its color in pictures: control, state, agent, server, person, time, child or end."""
+    """Its color in pictures: control, state, agent, server, person, message, time, child or end."""
     repeats: ClassVar[bool] = False
     """Whether it runs its blocks again and again."""
     ends_block: ClassVar[bool] = False
@@ -165,6 +170,8 @@ class Step(Shape):
     """Whether it is a step of the flow; a field that a scope computes by itself is none."""
     belongs_to: str | None = None
     """For a step that a dialect has added: the step of the author's that it is part of, or "" if there is none."""
+    written_type: str = ""
+    """The type as the author writes it, if a dialect has its own names of types."""
     added_fields: frozenset[str] = frozenset()
     """Fields that a dialect has added to a step of the author's."""
     shape_rules: ClassVar[dict[str, Any]] = {}
@@ -190,7 +197,13 @@ class Step(Shape):
 
     @cached_property
     def span(self) -> Span:
+        # The id identifies a step for a reader better than its first key does.
         return self.id.node.span if self.id else super().span
+
+    @property
+    def performer_color(self) -> str:
+        """Its color in pictures, by who performs this one."""
+        return self.color
 
     @property
     def declared(self) -> list[Word]:
@@ -203,6 +216,7 @@ class Step(Shape):
     @cached_property
     def _all_texts(self) -> list[Text]:
         found: list[Text] = []
+        # In the order of the file, whatever the order of the fields is.
         for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
             value = self.values.get(name)
             if value is not None and not isinstance(value, (Word, Literal)):
@@ -270,6 +284,11 @@ class Step(Shape):
         """Templates that have names of their own, each with these names and their types."""
         return {}
 
+    def computed_seconds(self, name: str) -> Any:
+        """A number of seconds, or the expression that gives it when the step begins."""
+        value = self.values.get(name)
+        return value if isinstance(value, Text) else self.setting(name)
+
     def returns(self) -> Tree | None:
         """The value that the run returns when it ends at this step."""
         return None
@@ -312,6 +331,7 @@ def _texts(value: Any) -> Iterator[Text]:
             yield from value.texts
         case list():
             for item in value:
+                # Nested steps report their own templates.
                 yield from _texts(item) if not isinstance(item, Step) else ()
         case dict():
             for item in value.values():
@@ -353,6 +373,7 @@ class Changing(Keeping):
         yield from super().partial()
         yield from self.changes or []
 
+    # Later entries win: what is known exactly replaces `any`.
     def _writes(self) -> dict[str, tuple[Span, Type]]:
         # A field that gets the whole result has its type; other values are not inferred.
         whole = {
@@ -369,6 +390,7 @@ class Changing(Keeping):
         return {
             "changes": lowered(self.changes),
             "error_changes": lowered(failed),
+            "failure_message": self.values.get("failure_message"),
             "fallback": Make("UseFallback", {"value": fallback.data}) if fallback is not None else None,
         }
 
@@ -408,6 +430,7 @@ class Fallible(Step):
 
     @property
     def recovers(self) -> bool:
+        # `defer` continues too, but the run fails in the end.
         handler = self.on_error
         return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
 
@@ -420,9 +443,16 @@ class Waiting(Fallible):
         "Changes of state fields to make when the step has failed; `error` has its `code`, `message` and `step_id`.",
     )
 
+    failure_message = Field(
+        TEXT,
+        "What the user is told when the step has failed; `error` has its `code`, `message` and `step_id`.",
+    )
+
     def local_names(self) -> dict[Text, dict[str, Type]]:
         mine: dict[str, Type] = {"error": ERROR}
         found = dict.fromkeys(_texts(self.error_changes), mine) if self.error_changes else {}
+        if self.failure_message is not None:
+            found[self.failure_message] = mine
         return {**super().local_names(), **found}
 
     def partial(self) -> Iterator[Update]:
@@ -433,7 +463,7 @@ class Waiting(Fallible):
         return {**_changed(self.error_changes), **super()._writes()}
 
     deadline = Field(
-        SECONDS,
+        SECONDS_COMPUTED,
         "How long the run waits for this step, in seconds. Then the step fails. Without a deadline it waits as long as "
         "it takes.",
         example=86400,
@@ -456,6 +486,7 @@ class UnknownStep(Step):
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
         """Wait for it and continue: a step of an unknown type may do anything, but later steps can be checked."""
+        # A step of an unknown type may do anything, so nothing is assumed about its result.
         chart.edge(chart.state(self), after, "submit")
 
 
@@ -507,8 +538,9 @@ class Answered(Changing):
             "parameters": self.parameters(),
             "result": schema if schema is not None else kind,
             "where": self.narrowing() or None,
+            # Some kinds have no timeout.
             "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
-            "deadline": self.setting("deadline") if "deadline" in self.FIELDS else None,
+            "deadline": self.computed_seconds("deadline") if "deadline" in self.FIELDS else None,
             **self.changing(),
         }
 

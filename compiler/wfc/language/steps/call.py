@@ -7,7 +7,6 @@ from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, TEXT
 from wfc.language.shape import Field
 from wfc.language.steps.base import Changing, Retried, Waiting
 from wfc.language.steps.protocol import ChartBuilder, Child
-from wfc.language.values import Text
 
 
 class Call(Changing, Waiting, Retried):
@@ -75,6 +74,7 @@ class Call(Changing, Waiting, Retried):
             max_depth=self.setting("max_depth") or 0,
             is_lenient=bool(self.setting("only_declared")),
             facts=tuple(self.facts or ()),
+            # `among` without `choose` is reported, and has no effect.
             among=tuple(word.text for word in self.among or ()) if self.choose else (),
         )
 
@@ -86,8 +86,9 @@ class Call(Changing, Waiting, Retried):
             "workflow": self.workflow.text if self.workflow else self.choose,
             "among": tuple(word.text for word in self.among or ()) or None,
             "inputs": self.with_ or {},
-            "timeout": self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
-            "deadline": self.setting("deadline"),
+            # A computed time limit is evaluated when the step starts.
+            "timeout": self.computed_seconds("timeout"),
+            "deadline": self.computed_seconds("deadline"),
             "max_depth": self.setting("max_depth"),
             "only_declared": self.setting("only_declared") or None,
             "facts": [word.text for word in self.facts] if self.facts else None,

@@ -50,6 +50,7 @@ class Condition(Keeping, Retried):
         return {self.output_to.text: Tree(self.if_.node)} if self.output_to and self.if_ else {}
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
+        # Both lists lead to the step after the condition, also if they are empty.
         then, other = self.then or [], self.else_ or []
         name = chart.state(self, self._keep(chart))
         chart.choose(
@@ -60,6 +61,7 @@ class Condition(Keeping, Retried):
 
     def _keep(self, chart: ChartBuilder) -> Effect | None:
         """With `output_to` the condition is evaluated once and stored, and the choice is made by the stored value."""
+        # A retry needs an effect that can fail, even if nothing is kept.
         if not self.output_to and not self.retry:
             return None
         updates = {self.output_to.text: self.if_} if self.output_to else {}

@@ -58,7 +58,9 @@ class Each(Fallible):
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
         body = self.steps or []
+        # Reserved first, because the effect before the turn refers to it.
         turn = chart.part(self, "turn")
+        # A failure while the list is evaluated continues after the loop.
         chart.perform(self, chart.effect("EachItem", self, lambda: self._each(turn)), turn, after)
         fields = {name: self.values[name].text for name in ("item_to", "index_to") if name in self.values}
         chart.state(self, chart.turn(fields), part="turn")

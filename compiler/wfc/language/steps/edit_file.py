@@ -38,7 +38,9 @@ class EditFile(Served):
         example=[{"type": "replace_text", "old_text": "1.0", "new_text": "1.1"}],
     )
     encoding = Field(TEXT, "The encoding of the text.", default="utf-8")
-    create_if_missing = Field(FLAG, "Whether to begin with an empty file if there is none.", default=False)
+    create_if_missing = Field(
+        FLAG, "Whether to start from an empty file if it does not exist.", default=False
+    )
     backup = Field(FLAG, "Whether to keep the file as it was, with `.bak` after its name.", default=True)
     dry_run = Field(FLAG, "Whether to only say what would change.", default=False)
     atomic = Field(FLAG, "Whether one operation that fails undoes them all.", default=True)

@@ -11,10 +11,11 @@ from wfc.language.fields import (
     BOOLEAN,
     COUNT,
     ID,
+    ISOLATION,
     ITEMS,
     JOIN,
     OPTIONAL_TEXT,
-    SECONDS,
+    SECONDS_COMPUTED,
     TEXT,
     WORD,
     WORDS,
@@ -93,6 +94,11 @@ class Foreach(Changing, Waiting, Retried):
         "The conversation that the children's steps continue, with `wfc run --agent`; they run one after the other.",
         example="author",
     )
+    isolation = Field(
+        ISOLATION,
+        "`worktree`: the agents of each child work in a git worktree and on a branch of its own, which are kept if "
+        "something has changed, and are then in the results of its `delegate` steps as `worktree`.",
+    )
     budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
     shares = Field(
         WORDS,
@@ -103,19 +109,24 @@ class Foreach(Changing, Waiting, Retried):
     on_child_error = Field(
         Nested(lambda: ChildErrors, "a mapping with `retries` or `collect`"), "What to do when a child fails."
     )
-    child_deadline = Field(SECONDS, "The time limit of each child, in seconds; then it fails.", example=600)
+    child_deadline = Field(
+        SECONDS_COMPUTED, "The time limit of each child, in seconds; then it fails.", example=600
+    )
     numbered = Field(BOOLEAN, "Whether children have the names `total` and `task_id`, too.", default=False)
     prompt = Field(TEXT, "A text for the sub-agents, before what wfc tells them.")
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
     def agent_name(self) -> str | None:
+        # `agent: null` is the same as no agent.
         return self.agent.text if self.agent and self.agent.node.value is not None else None
 
     def result_type(self) -> Type:
+        # The first child that succeeds gives its own value, and not a list.
         return types.ANY if self.setting("join") == "any" else types.LIST
 
     def _writes(self) -> dict[str, tuple[Span, Type]]:
+        # Children write these fields when they have ended.
         shared: dict[str, tuple[Span, Type]] = {
             word.text: (word.span, types.ANY) for word in self.shares or ()
         }
@@ -130,6 +141,7 @@ class Foreach(Changing, Waiting, Retried):
     def child(self) -> Child:
         return self._child
 
+    # Asked for by many analyses, so it is made once.
     @cached_property
     def _child(self) -> Child:
         return Child(
@@ -161,16 +173,18 @@ class Foreach(Changing, Waiting, Retried):
             "sequential": self.setting("sequential") or None,
             "max_parallel": self.setting("max_parallel"),
             "max_items": self.setting("max_items"),
+            # A module never repeats a default.
             "join": join if (join := self.setting("join")) != "all" else None,
-            "deadline": self.setting("deadline"),
+            "deadline": self.computed_seconds("deadline"),
             "model": self.model.text if self.model else None,
             "tools": [tool.text for tool in self.tools] if self.tools is not None else None,
             "session": self.session.text if self.session else None,
+            "isolation": self.isolation.text if self.isolation else None,
             "budget": self.budget.limits() if self.budget else None,
             "shares": [word.text for word in self.shares] if self.shares else None,
             "child_retries": errors.setting("retries") if (errors := self.on_child_error) else None,
             "child_errors": errors.path if errors and errors.collect else None,
-            "child_deadline": self.setting("child_deadline"),
+            "child_deadline": self.computed_seconds("child_deadline"),
             "numbered": True if self.setting("numbered") else None,
             "prompt": self.prompt,
             **self.changing(),

@@ -46,4 +46,5 @@ class Goto(Step):
         jumps = chart.at_most(self.setting("max_iterations"))
         chart.edge(name, chart.target(self.target, after), guard=jumps)
         if self.else_:
+            # The count is exhausted: the guard fails, and `else` is the recovery.
             chart.edge(name, chart.target(self.else_, after), "recover")

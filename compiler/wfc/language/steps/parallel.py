@@ -15,8 +15,10 @@ class Parallel(Fallible):
 
     The step ends when every branch has ended. Branches share the state but must not write the same field. The agent
     gets the pending actions of all branches at once. If a branch fails, the step fails at once and the others are
-    cancelled (`join: fail_fast`); with `join: all` the others end first; with `join: any` the first branch that
-    succeeds ends the step, the others are cancelled, and it fails only if all of them fail.
+    cancelled (`join: fail_fast`, the default here: branches are parts of one whole, and nothing after the step would
+    read what the others still do, whereas the children of a `foreach` are items of their own). With `join: all` the
+    others end first; with `join: any` the first branch that succeeds ends the step, the others are cancelled, and it
+    fails only if all of them fail.
 
     ```yaml
     - id: checks
@@ -45,6 +47,7 @@ class Parallel(Fallible):
     def arranged(
         self, name: Word, branches: dict[str, list[Step]], after: dict[str, tuple[str, ...]]
     ) -> Parallel:
+        # The same node, so that findings point at the author's text.
         made = Parallel(self.node, {**self.values, "id": name, "branches": branches})
         made.belongs_to, made.after = self.belongs_to, after
         return made
@@ -61,4 +64,5 @@ class Parallel(Fallible):
         handles = isinstance(handler, Recovery) or (handler is not None and handler.text != "fail")
         is_plain = join == "fail_fast" and not handles
         then = after if is_plain else chart.join(self, regions, after, join == "fail_fast")
+        # With `any` or `all`, the join decides whether the step has failed.
         chart.edge(name, then if join != "fail_fast" else after, f"done_state_{name}")

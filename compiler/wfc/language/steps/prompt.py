@@ -33,7 +33,7 @@ PROMPT_KINDS: dict[str, Any] = {
     "choice": ChoiceAnswer,
     "questions": None,
 }
-"""Each with the result of the contract; that of `questions` depends on the questions."""
+"""The result type of each prompt type. That of `questions` depends on the questions."""
 
 
 class Option(Shape):
@@ -85,6 +85,7 @@ class Question(Shape):
 
     @property
     def must_be_answered(self) -> bool:
+        # With a default, an empty answer is not a missing one.
         return bool(self.setting("required")) and self.default is None
 
 
@@ -156,9 +157,9 @@ class Prompt(Answered, Waiting):
     default = Field(Constants(), "The value of an empty answer to `text` or `choice`.", example="staging")
     error_message = Field(WORD, "What the user is told about an answer that does not fit.")
     max_answers = Field(
-        COUNT, "After so many answers that do not fit, the step fails; by default it never does."
+        COUNT, "The number of invalid answers after which the step fails. By default it never does."
     )
-    instructions = Field(TEXT, "More about the question, for whoever asks it.")
+    instructions = Field(TEXT, "More about the question, for the agent that asks it.")
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What a `text` answer must satisfy."
     )

@@ -14,7 +14,7 @@ class Return(Retried):
 
     Nothing after it runs, unless its value can't be computed and `on_error` handles that. A workflow that ends without
     `return` completes with its final state; a task without one returns its final state to the foreach. With
-    `state: true` the step ends it like that, at any place.
+    `state: true`, the step ends it with its final state as well.
 
     ```yaml
     - id: done

@@ -22,7 +22,7 @@ class Say(Retried):
 
     kind = "say"
     label = "a say step"
-    color = "person"
+    color = "message"
 
     message = Field(TEXT, "The message.", required=True, example="The build has started.")
     message_type = Field(

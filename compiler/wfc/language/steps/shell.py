@@ -125,6 +125,10 @@ class Shell(Action):
 
     secrets = Field(WORDS, SECRETS, example=["API_TOKEN"])
 
+    @property
+    def performer_color(self) -> str:
+        return "server" if self.setting("runner") == "server" else self.color
+
     def parameters(self) -> dict[str, Any]:
         given = {name: parameter(self.values[name]) for name in _PLAIN if name in self.values}
         given |= placeholders(self.secrets)

@@ -59,6 +59,7 @@ class While(Fallible):
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
         body = self.steps or []
+        # A lambda, since the name of the turn is only known after the next line.
         start = chart.state(self, chart.begin(lambda: turn))
         fields = {"count_to": self.count_to.text} if self.count_to else {}
         turn = chart.state(self, chart.turn(fields), part="turn")
@@ -66,5 +67,6 @@ class While(Fallible):
         leaves = self.setting("at_limit") == "leave"
         guard = chart.guard(self, self.if_, self.setting("max_iterations"), leaves)
         chart.choose(self, turn, guard, chart.entry_of(body, turn), after, after)
+        # A loop without a count has no variables, and needs no entry in the module.
         with chart.loop(turn, after, Variables() if self.count_to else None):
             chart.block(body, turn)

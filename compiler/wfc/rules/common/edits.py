@@ -21,11 +21,13 @@ _ANCHOR = pattern(r"(?<![^\s\[{,:-])&([\w-]+)")
 
 def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
     """Replace a name and keep its quotes."""
+    # The name of a block scalar is a text of its own lines, and nobody writes one.
     if scalar.style not in ("", "'", '"'):
         return None
     plain = bool(_PLAIN_NAME.fullmatch(name)) and resolve_plain(name) == name
     if not plain and not _QUOTABLE.fullmatch(name):
         return None
+    # The author's quotes stay; new ones are added only if the name needs them.
     quote = scalar.style or ("" if plain else '"')
     return Fix(description, (Edit(scalar.span, f"{quote}{name}{quote}"),), safe=False)
 
@@ -33,12 +35,15 @@ def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
 def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool = False) -> Fix | None:
     """Remove an entry from a mapping that has others; whole lines if nothing else is on them."""
     value = _value_of(entry)
+    # Removing the only entry would leave an empty mapping, which is something else.
     if len(mapping.entries) == 1 or not _is_inside(value, mapping.span, after=entry.key.span):
         return None
+    # Entries are not always in source order: merged ones come last.
     later = [other.key.span for other in mapping.entries if other.key.span.start > value.end]
     span = whole_lines(entry.key.span, value)
     if span is None:
         span = _part_of_line(entry.key.span, value, min(later, key=_start, default=None))
+    # An alias elsewhere may refer to an anchor in the removed text.
     return None if span is None or _holds_anchor(span) else Fix(description, (Edit(span, ""),), safe)
 
 
@@ -49,6 +54,7 @@ def remove_items(sequence: Sequence, unwanted: list[int], description: str) -> F
     if sequence.span.text.startswith("["):
         text = _without_items(sequence, gone)
         return Fix(description, (Edit(sequence.span, text),), safe=True) if text is not None else None
+    # A block list without items would be null.
     if len(gone) == len(items):
         return None
     lines = [_item_lines(items[number].span) for number in unwanted]
@@ -60,6 +66,7 @@ def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
     """A list in brackets without some items. The white space around the others is kept."""
     items, whole = [item.span for item in sequence.items], sequence.span
     if len(gone) == len(items):
+        # A comment in the brackets would be lost.
         return "[]" if "#" not in whole.text else None
     starts = [whole.start, *(span.end for span in items)]
     ends = [*(span.start for span in items), whole.end]
@@ -91,16 +98,13 @@ def add_entry(mapping: Mapping, after: Entry, text: str) -> Edit | None:
         if source.text[value.end - 1] == ":":  # `{a:, ...}` would be one key
             return None
         return Edit(source.span(value.end, value.end), f", {text}")
+    # All entries of a block mapping have the same column; an alias has another one.
     column = mapping.entries[0].key.span.column
     if after.key.span.column != column:
         return None
+    # After a comment on the same line, which belongs to the value.
     end = source.line_starts[value.end_line - 1] + len(source.line(value.end_line))
-    return Edit(source.span(end, end), f"{line_break(source)}{' ' * (column - 1)}{text}")
-
-
-def line_break(source: Source) -> str:
-    """The line break that the file uses."""
-    return "\r\n" if "\r\n" in source.text else "\n"
+    return Edit(source.span(end, end), f"{source.line_break}{' ' * (column - 1)}{text}")
 
 
 def whole_lines(first: Span, last: Span) -> Span | None:
@@ -121,6 +125,7 @@ def _part_of_line(key: Span, value: Span, following: Span | None) -> Span | None
     """The span of an entry after a dash or between commas: up to the next entry, or back to the comma before it."""
     source = key.source
     before = _skip_back(source.text, key.start, " \t")
+    # Anything else before the key means that the entry is not alone in its place.
     if source.text[before - 1 : before] not in ("-", "{", ",", "\n", "\r"):
         return None
     if following is not None:
@@ -172,6 +177,7 @@ def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) 
     """The fixes that remove unwanted entries of `parent[key]`, by name; entries that can't be removed safely are left
     out."""
     outer = parent.entry(key)
+    # A duplicate key is another finding; removing one of the two would change the meaning.
     # If the key is duplicated (WF002), the other entry would take effect.
     twice = sum(entry.key.text == key for entry in parent.entries) > 1
     if outer is None or not isinstance(outer.value, Mapping) or twice:
@@ -196,9 +202,11 @@ def with_comment(fix: Fix | None, entry: Entry, *, blanks: bool = False) -> Fix 
     includes the blank lines before it, if nothing else is on its lines.
     """
     span = fix.edits[0].span if fix else None
+    # Only whole lines have comments of their own.
     if fix is None or span is None or span.column != 1:
         return fix
     source, line = span.source, span.line
+    # A comment with the indentation of the entry belongs to it.
     mark = " " * (entry.key.span.column - 1) + "#"
     while line > 1 and source.line(line - 1).startswith(mark):
         line -= 1
@@ -218,6 +226,7 @@ def unwrap(step: Mapping, key: str, description: str) -> Fix | None:
         return None
     source = step.span.source
     first, last = inner.items[0].span, inner.items[-1].span
+    # An anchor inside may be used after the removed part.
     if not step.span.start < first.start <= last.end <= step.span.end or _HAS_ANCHOR.search(step.span.text):
         return None
     outer_dash, inner_dash = _dash(source, step.span.start), _dash(source, first.start)
@@ -244,6 +253,7 @@ def _outdent(lines: Span, columns: int) -> str | None:
     moved: list[str] = []
     for line in lines.text.split("\n"):
         room = len(line) - len(line.lstrip(" "))
+        # A comment may be indented less.
         if room < columns and line.strip() and not line.lstrip().startswith("#"):
             return None
         moved.append(line[min(room, columns) :])
@@ -253,6 +263,7 @@ def _outdent(lines: Span, columns: int) -> str | None:
 def replace_in_text(text: Text, places: list[tuple[int, int]], old: str, new: str) -> Fix | None:
     """Replace a name in some places of a template; None if the file spells one of them differently."""
     spans = [text.at(start, end) for start, end in places]
+    # Escapes or folds in the file: the span is not the name itself.
     if any(span.text != old for span in spans):
         return None
     return Fix(f"write {new} for {old}", tuple(Edit(span, new) for span in spans), safe=False)
@@ -275,6 +286,7 @@ def unlist(step: Step, words: list[Word]) -> Fix | None:
     node = own_list(step)
     if node is None:
         return None
+    # By identity, since a list may name the same field twice.
     places = {id(item): number for number, item in enumerate(node.items)}
     numbers = sorted(places[id(word.node)] for word in words if id(word.node) in places)
     description = f"remove {', '.join(dict.fromkeys(word.text for word in words))} from needs_state"
@@ -291,10 +303,12 @@ def own_list(step: Step) -> Sequence | None:
     if entry is None or not isinstance(entry.value, Sequence):
         return None
     inner, outer = entry.value.span, step.node.span
+    # An alias lies outside the step, so its list is not the step's own.
     return entry.value if outer.start <= entry.key.span.start < inner.start < inner.end <= outer.end else None
 
 
 def _new_list(step: Step, names: list[str]) -> Edit | None:
+    # After `type`, where authors expect it.
     anchor = step.node.entry("type")
     text = f"needs_state: [{', '.join(_item(name) for name in names)}]"
     return add_entry(step.node, anchor, text) if anchor and isinstance(anchor.value, Scalar) else None
@@ -320,10 +334,11 @@ def append_items(node: Sequence, names: list[str]) -> Edit | None:
 def _append_lines(last: Span, items: list[str]) -> Edit | None:
     source = last.source
     before = source.line(last.line)[: last.column - 1]
+    # A list item that spans several lines, or an item that is not alone on its line.
     if before.strip() != "-" or last.line != last.end_line:
         return None
     end = source.line_starts[last.line - 1] + len(source.line(last.line))
-    return _insert(last, end, "".join(f"{line_break(source)}{before}{item}" for item in items))
+    return _insert(last, end, "".join(f"{source.line_break}{before}{item}" for item in items))
 
 
 def _insert(near: Span, offset: int, text: str) -> Edit:

@@ -50,11 +50,13 @@ class Beside:
 
     def writes(self, step: Step, field: str) -> bool:
         """Whether a branch that is parallel to the branch of a step writes a field."""
+        # More writes around it than in its own branch: another branch writes the field.
         return any(total[field] > own[field] for total, own in self._counts.get(step, ()))
 
     @cached_property
     def _counts(self) -> dict[Step, list[tuple[Counter[str], Counter[str]]]]:
         """For each step, the number of writes of each field in all branches around it, and in its own."""
+        # Most workflows have no parallel branches, and counting would cost them time.
         if not any(step.concurrent() for step in self._scope.walk()):
             return {}
         blocks = blocks_of(self._scope)
@@ -105,6 +107,7 @@ class Loops:
     def writes(self, loop: Loop, field: str) -> bool:
         """Whether a field may be written while the loop runs, by the loop or by a parallel branch."""
         return any(
+            # `meant` has names of mistakes, which may stand for this field.
             name in loop.written or name in self._meant or self._beside.writes(loop.step, name)
             for name in (field, *self._scope.sources.get(field, ()))
         )
@@ -119,6 +122,7 @@ class Loops:
                 body = list(walk([inner for block in step.blocks() for inner in block]))
                 inside = {node for one in (step, *body) for node in nodes.get(one, ())}
                 mine = set(nodes.get(step, ()))
+                # A body that can leave by itself, as with `break`, does not depend on the condition.
                 if not any(self._leaves(node, inside) for node in inside - mine):
                     yield Loop(step, [condition], _written([step, *body]), _handles_end(step))
 
@@ -129,6 +133,7 @@ class Loops:
 
     def _gotos(self) -> Iterator[Loop]:
         """One loop for each cycle of jumps, at the last goto in it."""
+        # A retry repeats a step, and not the loop. The turns of a `while` are handled above.
         edges = [edge for edge in self._flow.edges if edge.event != "retry" and not self._is_turn(edge)]
         graph: dict[str, list[str]] = {}
         for edge in edges:
@@ -151,7 +156,9 @@ class Loops:
         if not gotos or any(state.kind == "turn" for state in states):
             return
         exits = [edge for node in nodes for edge in self._flow.out.get(node, ()) if edge.target not in nodes]
+        # The exit after the last allowed jump is not a decision of the author.
         exits = [edge for edge in exits if not self._is_used_up(edge)]
+        # An exit without a condition always ends the loop at some point.
         if not exits or any(edge.guard is None or edge.guard.name == "ok" for edge in exits):
             return
         deciding = {edge.source for edge in exits}
@@ -162,6 +169,7 @@ class Loops:
             deciding = {node for node in nodes if any(_is_choice(edge) for edge in self._flow.out[node])}
         texts = [self._condition(state.id) for state in states if state.id in deciding]
         found = [text for text in texts if text is not None]
+        # A decision without a text, such as a failure, makes the loop unpredictable.
         if found and len(found) == len(texts):
             has_rest = any(field == "else" for step in gotos for field, _ in step.jumps())
             yield Loop(self._leading_back(gotos), found, _written(steps), has_rest)
@@ -176,6 +184,7 @@ class Loops:
         return (back or gotos)[-1]
 
     @cached_property
+    # Reversed, so that the first of several steps with the same name counts.
     def _order(self) -> dict[str, int]:
         return {step.name: number for number, step in reversed(list(enumerate(self._scope.walk())))}
 
@@ -274,6 +283,7 @@ class Comparisons:
     def _look(self, step: Step, text: Text, reads: int) -> None:
         if text is not step.when and text is not step.condition:
             # A step that only shows the answer does not handle it.
+            # A message that shows the answer decides nothing.
             self.decide_alone &= isinstance(step, Prompt) and text is step.message
             return
         expression = text.template.expression if text.template.ast is not None else None
@@ -282,6 +292,7 @@ class Comparisons:
         for node, words, positive in found:
             self.decide_alone &= positive
             self.all.append(Comparison(step, text, node, words, leaves))
+        # A read that is no comparison may handle the other answers.
         self.decide_alone &= len(found) == reads
 
     def _compared(self, condition: nodes.Expr) -> Iterator[tuple[nodes.Compare, list[nodes.Const], bool]]:
@@ -296,6 +307,7 @@ class Comparisons:
                     todo += ((node.right, positive), (node.left, positive))
                 case nodes.Compare() if len(node.ops) == 1:
                     sign, left, right = node.ops[0].op, node.expr, node.ops[0].expr
+                    # The constant may be on either side.
                     if sign in ("eq", "ne") and self._is_answer(right):
                         left, right = right, left
                     words = _words(right, sign) if self._is_answer(left) else None

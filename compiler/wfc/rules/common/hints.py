@@ -62,6 +62,7 @@ def flow(value: Any) -> str:
     return json.dumps(value)
 
 
+# Stricter than YAML 1.2, because other tools read the same files as YAML 1.1.
 def is_plain(text: str) -> bool:
     """Whether the unquoted text is a string in every position and for every YAML parser."""
     return (
@@ -78,6 +79,7 @@ def is_plain(text: str) -> bool:
 
 def quote(text: str) -> str:
     """The text in quotes, double quotes if possible."""
+    # JSON's escapes are those of YAML's double quotes.
     if '"' in text and "\\" not in text and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     return json.dumps(text, ensure_ascii=False)
@@ -140,6 +142,7 @@ class BuiltinNames:
             return None, f"Jinja's `{name}` is not supported: {_REFUSED[self.kind][name]}"
         if name in _WORDS[self.kind]:
             return _WORDS[self.kind][name], f"did you mean `{_WORDS[self.kind][name]}`?"
+        # A test used as a filter, for example: another notation is needed, and not another name.
         other = _of_another_kind(name)
         if other:
             return None, other
@@ -177,6 +180,7 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def _no_template(key: str, kind: FieldType[Any], node: Node) -> str:
+    # These settings are part of the generated module.
     if kind not in (*_NUMBERS, BOOLEAN) or not isinstance(node, Scalar) or "{{" not in node.text:
         return ""
     return f"`{key}` is fixed when the workflow is compiled and can't be an expression"
@@ -194,6 +198,7 @@ def _seconds(key: str, kind: FieldType[Any], node: Node) -> str:
 def _bare_number(key: str, kind: FieldType[Any], node: Node) -> str:
     if kind not in _NUMBERS or not isinstance(node, Scalar) or not isinstance(node.value, str):
         return ""
+    # A number in quotes, or with separators.
     if not re.fullmatch(r"[0-9][0-9_]*(?:\.[0-9]+)?", node.text):
         return ""
     return f"write a bare number: `{key}: {node.text.replace('_', '')}`"
@@ -262,12 +267,14 @@ class Hints:
 
     def __init__(self, entry: Entry, kind: FieldType[Any]) -> None:
         self._key = entry.key.text
+        # By the identity of spans, since a mismatch names its place by the span.
         self._parts = {id(node.span): (node, inner) for node, inner in _parts(entry.value, kind)}
         self._whole = (entry.value, kind)
 
     def on(self, bad: Mismatch) -> str:
         """The most specific advice for a value that the field does not accept."""
         node, kind = self._parts.get(id(bad.span), self._whole)
+        # The first that applies; the order is from the specific to the general.
         return next((text for advise in _ADVICE if (text := advise(self._key, kind, node))), bad.help)
 
 
@@ -287,6 +294,7 @@ def _brackets(key: str, kind: FieldType[Any], node: Node) -> str:
         return ""
     if node.value is None:
         return f"write `{key}: []`, or omit it" if not kind.least else ""
+    # A text with commas is most likely a list.
     items = [part.strip() for part in node.text.split(",")]
     is_short = len(node.text) <= 60 and "{{" not in node.text and all(items)
     return f"write a list: `{key}: {flow(items)}`" if is_short else "write a list: `[...]`"
@@ -313,6 +321,7 @@ def _input_type(key: str, kind: FieldType[Any], node: Node) -> str:
 
 def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     if isinstance(kind, Nested) and kind.schema() == _A_RETRY and isinstance(node, Scalar):
+        # `true` is an int for Python.
         count = node.value if isinstance(node.value, int) and node.value is not True and node.value > 0 else 3
         return f"write `{key}: {{max_attempts: {count}}}`"
     if not isinstance(kind, OnErrorType) or not isinstance(node, Scalar) or not isinstance(node.value, str):

@@ -61,19 +61,23 @@ _REDIRECTION = pattern(r"\d*[<>&]+")
 
 def may_be_option(spot: Spot) -> bool:
     """Whether a value that begins with a dash would be an option there, and `--` before it helps."""
+    # Inside a word or a backtick, a leading dash does no harm.
     if spot.prefix or spot.quote not in ("", "'", '"') or _has_safe_start(spot):
         return False
     words = list(spot.words)
     while words and _BEFORE_TOOL.fullmatch(words[0]):
         words.pop(0)
+    # After `--`, nothing is an option; after a redirection, the value is a file name.
     if not words or "--" in words or _REDIRECTION.fullmatch(words[-1]):
         return False
     tool, *rest = words
     tool = tool.rsplit("/", 1)[-1]
     if tool in _FLAGS:
+        # The value may belong to the option before it.
         return not rest or not _wants_value(rest[-1], _FLAGS[tool])
     if tool not in _SUBCOMMANDS or not rest or rest[0] not in _SUBCOMMANDS[tool].split():
         return False
+    # What follows the first argument is a command, in which `--` would mean something else.
     if rest[0] in _FIRST_ONLY and not all(word.startswith("-") for word in rest[1:]):
         return False
     return not any(_wants_value(word) for word in (rest[1:] if rest[0] in _FIRST_ONLY else rest[-1:]))
@@ -83,6 +87,7 @@ def _wants_value(word: str, flags: str = "") -> bool:
     """Whether a word may be an option whose value comes next."""
     if not word.startswith("-") or "=" in word or word in _LONG_FLAGS:
         return False
+    # An unknown option may take a value, so nothing is reported.
     return HOLE in word or word.startswith("--") or not set(word[1:]) <= set(flags)
 
 
@@ -93,6 +98,7 @@ def _has_safe_start(spot: Spot) -> bool:
         if node.name not in ("shquote", "string"):
             return False
         node = node.node
+    # The first part of a concatenation decides how the value begins.
     while isinstance(node, nodes.Concat | nodes.Add):
         node = node.nodes[0] if isinstance(node, nodes.Concat) else node.left
     return isinstance(node, nodes.Const) and not str(node.value).startswith("-") and node.value != ""
@@ -167,6 +173,7 @@ class CommandHole:
         if self.spot.hole.within is not None:
             text, head = self.text.template.text, self.text.template.span(self.spot.hole.within)[0]
             at = text.rfind("{%", 0, head + 1)
+        # `--` must stand before the whole loop, and not be repeated in it.
         return [Change(at, at, "-- ")]
 
     def fix(self, description: str, changes: list[Change]) -> Fix | None:
@@ -175,6 +182,7 @@ class CommandHole:
         for change in changes:
             edit = edit_in(self.text, change) if change.start >= 0 else None
             if edit is None:
+                # A part of a fix is no fix.
                 return None
             edits.append(edit)
         return Fix(description, tuple(edits), safe=False)
@@ -197,6 +205,7 @@ def command_holes(file: SourceFile) -> list[CommandHole]:
             quoted = spot.hole.quoted
             flow = quoted.whole if quoted is not None else spot.hole.flow
             if flow is not None:
+                # One `--` is enough for a command, so only its first value gets one.
                 needs_dashes = spot.command not in dashed and may_be_option(spot)
                 dashed |= {spot.command} if needs_dashes else set()
                 found.append(CommandHole(step, text, spot, flow, needs_dashes))
@@ -224,11 +233,13 @@ def escapes_in(template: Template) -> Iterator[Escape]:
     if template.language == "javascript":
         yield from (Escape(use.name, use.start, use.end) for use in template.forbidden)
         return
+    # The usual text contains none.
     if "_" not in template.text:
         return
     error = template.error
     if error is not None:
         name = template.text[error.start : error.end]
+        # The parser of templates refuses such names itself, with this message.
         if name.startswith("_") and "begins with an underscore" in error.message:
             yield Escape(name, error.start, error.end)
     elif template.ast is not None and "__" in template.text:

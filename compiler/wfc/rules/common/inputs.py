@@ -26,6 +26,7 @@ from wfc_runtime.expr import DEFAULT_LIMITS, ExpressionError
 from wfc_runtime.expr.filters.patterns import regex_search
 from wfc_runtime.expr.run import Run
 
+# Patterns don't depend on the time, but the evaluator needs one.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -48,6 +49,7 @@ def is_found(pattern: str, text: str) -> bool:
 
 
 def _search(pattern: str, text: str) -> bool:
+    # The evaluator of the runtime, so that a pattern means the same in both.
     run = Run({}, _ANY_TIME, uuid_seed="", limits=DEFAULT_LIMITS, hidden=frozenset())
     return bool(regex_search(run, text, pattern))
 
@@ -61,6 +63,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, decl: InputDecl) -> RuleSet:
+        # Rules may be written beside the type or in `validation`; the latter wins.
         return cls(decl.kind, [*([decl.validation] if decl.validation else []), decl])
 
     def get(self, name: str) -> Any:
@@ -96,6 +99,7 @@ def misfits(rules: RuleSet, node: Node, what: str, *, beside_enum: bool = False)
     of_kind = _IS_KIND.get(rules.kind)
     if of_kind is None:
         return
+    # Rules of another kind can't be applied to the value.
     if not of_kind(node):
         message = f"{what} is {kind_of(node)}, and must be {with_article(rules.kind)}"
         yield Misfit(node.span, message, help=_other_kind(rules.kind, node))
@@ -184,6 +188,7 @@ def _array(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
 
 def _object(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
     assert isinstance(node, Mapping)
+    # Reversed: of duplicate keys the first counts, as everywhere.
     present = {entry.key.text: entry.value for entry in reversed(node.entries)}
     properties: dict[str, InputDecl] = rules.get("properties") or {}
     listed = rules.get("required_keys") or []
@@ -193,6 +198,7 @@ def _object(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
             yield Misfit(node.span, f"{what} has no `{excerpt(key)}`, which is required", place)
     for key, decl in properties.items():
         value = present.get(key)
+        # Null for an optional property means that it is left out.
         if value is not None and not (_is_null(value) and not decl.is_required):
             yield from misfits(RuleSet.of(decl), value, f"`{excerpt(key)}` of {what}")
 
@@ -269,6 +275,7 @@ class Binding:
             elif name in here.fields:
                 found[name] = language.name_of("state", name)
             elif self.run.is_task and not self._uses_item and "item" not in found.values():
+                # Only one input can be the item.
                 found[name] = "item"
         if len(found) < len(names):
             return None
@@ -295,6 +302,7 @@ def _binding(file: SourceFile, scope: Scope, run: Child) -> Iterator[Binding]:
     child, title = _scope_of(file, run)
     declared = keys_of(child, "inputs") if child else None
     given = run.step.node.get("with")
+    # A `with` that is not a mapping is reported by another rule.
     if child is not None and declared is not None and (given is None or isinstance(given, Mapping)):
         yield Binding(scope, run, child, title, declared, given)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
@@ -37,7 +38,9 @@ class ScopeNames:
 
     def nearest_path(self, name: str, names: NamesInScope) -> str | None:
         """The expression that a bare name most likely means."""
+        # The exact name with the wrong root is more likely than a similar one.
         near = name if name in self.fields or name in self.inputs else self._nearest.to(name)
+        # It may already be usable as it is, such as `item`.
         if near is None or near in names:
             return near
         if near in self.fields:
@@ -65,6 +68,7 @@ class ScopeFields:
         self.scope = scope
         self.places: dict[str, Span] = {}
         start = scope.node.get("initial_state")
+        # Otherwise every read would seem to be of an unknown field.
         self.is_complete = start is None or isinstance(start, Mapping)
         """Whether all fields are known; false if `initial_state` can't be read."""
         computed = [*_keys(scope.node.get("start_values")), *_keys(scope.node.get("derived"))]
@@ -89,6 +93,7 @@ def _written(step: Step) -> Iterator[tuple[str, Span]]:
     if isinstance(step, UnknownStep):
         yield from _named(step.node)
     elif "output_to" not in step.values:
+        # A field that can't be read as a name is still meant as one.
         yield from _text(step.node.get("output_to"))
 
 
@@ -188,6 +193,7 @@ def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAc
     strange = [name for name in {**listed, **reads} if name not in fields] if fields.is_complete else []
     for name in strange:
         owner = next((other for other in scopes if name in other), None)
+        # A name that exists elsewhere was not misspelt.
         is_elsewhere = owner is not None or name in fields.scope.declared_inputs
         meant = None if is_elsewhere else fields.nearest.to(name)
         access.strangers.append(Stranger(name, listed.get(name, []), reads.get(name, []), owner, meant))
@@ -200,6 +206,7 @@ def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAc
         known = {*listed, *explained}
         access.missing = {name: found[0] for name, found in reads.items() if name not in known}
     if listed:
+        # A step that reads the whole state uses all that it lists.
         _sort_out(access, listed, used={*listed} if _sees_all(step) else {*reads, *explained})
     return access
 
@@ -207,6 +214,7 @@ def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAc
 def _sort_out(access: StepAccess, listed: dict[str, list[Word]], used: set[str | None]) -> None:
     for name, words in listed.items():
         if name in used:
+            # The first entry is the one that counts.
             access.repeated += words[1:]
         else:
             access.unused += words
@@ -275,6 +283,7 @@ class ScopeUse:
         nothing that they write."""
         gone = {*steps, *walk([inner for step in steps for block in step.blocks() for inner in block])}
         others = [step for step in self.scope.walk() if step not in gone]
+        # What other steps write as well stays available without these.
         kept = {*self.scope.initial, *(name for step in others for name in step.writes())}
         written = {name for step in gone for name in step.writes()} - kept
         needed = {word.text for step in others for word in step.declared}
@@ -324,6 +333,9 @@ def scope_uses(file: SourceFile) -> list[ScopeUse]:
     # A dialect leaves out a text that it can't parse.
     is_clear = not any(one.code == "WF201" for one in file.reports)
     in_keys = set(_named_in_keys(file))
+    as_text: dict[Step, list[str]] = {}
+    for step, _, reference in foreign_references(file):
+        as_text.setdefault(step, []).append(reference[1].split(".")[1])
     for use in found.values():
         use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
         use.meant |= in_keys
@@ -332,7 +344,8 @@ def scope_uses(file: SourceFile) -> list[ScopeUse]:
             _add(use, computed)
         for step in use.scope.walk():
             _add(use, step)
-            use.meant.update(_named_as_text(file, step))
+            use.meant.update(as_text.get(step, ()))
+            # A jump to nowhere: the flow that the analyses see is not the author's.
             if not all(targets.can_reach(step, word.text) for _, word in step.jumps()):
                 use.is_clear = False
     for access in state_access(file):
@@ -362,6 +375,7 @@ def _add(use: ScopeUse, step: Step) -> None:
         if template.is_literal:
             continue
         state = state_use(template)
+        # Reading `state` as a whole reads every field that the step lists.
         if state.whole:
             use.as_a_whole |= listed
         for field_name, reads in state.fields.items():
@@ -370,6 +384,7 @@ def _add(use: ScopeUse, step: Step) -> None:
             name = read.path[0].name if read.root == "inputs" and read.path else None
             if isinstance(name, str):
                 use.inputs.setdefault(name, set()).add(step)
+                # An unknown input may be a misspelt field.
                 use.meant |= {name} - use.scope.declared_inputs.keys()
             elif read.root not in ("state", "inputs"):
                 (use.bare if read.root in given else use.meant).add(read.root)
@@ -383,14 +398,20 @@ def _named_in_keys(file: SourceFile) -> Iterator[str]:
                 yield from _MENTIONED.findall(entry.key.text)
 
 
-def _named_as_text(file: SourceFile, step: Step) -> Iterator[str]:
-    """The names in references that are only text, because they are in the notation of another language (WF219)."""
+@cached_per_file(2)
+def foreign_references(file: SourceFile) -> list[tuple[Step, Text, re.Match[str]]]:
+    """The references that are only text, because they are in the notation of another language."""
     foreign = file.language.foreign_reference
+    # A dialect without a pattern reports such references itself.
     if foreign is None:
-        return
-    for text in step.texts():
-        for found in foreign.finditer(text.node.text) if text.is_text else ():
-            yield found[1].split(".")[1]
+        return []
+    return [
+        (step, text, found)
+        for step in file.steps
+        for text in step.texts()
+        if text.is_text
+        for found in foreign.finditer(text.node.text)
+    ]
 
 
 def _add_unread(use: ScopeUse, node: Node) -> None:

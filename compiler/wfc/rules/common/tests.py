@@ -32,6 +32,7 @@ def _reports(file: SourceFile) -> list[Report]:
     assert tests is not None
     tested = file.project.tested_by(file)
     if tested is None:
+        # An empty name has been reported already.
         is_named = tests.workflow is None or tests.workflow.value != ""
         return [_no_workflow(file, tests)] if is_named else []
     if tested.problems or tested.module is None:
@@ -58,6 +59,7 @@ def _mistakes(tests: TestFile, module: Module, modules: list[Module]) -> Iterato
     yield from _inputs(tests.given, module.main)
     for case in tests.cases:
         yield from check_scripts({key: case.scripts[key] for key in case.own}, questions)
+        # Inputs of the whole file have been checked above, once.
         own = {name: one for name, one in case.given.items() if one is not tests.given.get(name)}
         yield from _inputs(own, module.main)
         yield from _missing_inputs(case, module.main)
@@ -71,6 +73,7 @@ def _inputs(given: dict[str, Given], chart: Chart) -> Iterator[Report]:
             help = did_you_mean(name, chart.inputs) or "the workflow has no inputs"
             yield Report("WF119", one.key, f"the workflow has no input `{name}`", help)
         elif one.value is not None and not decl.setting("convert"):
+            # Such an input accepts text for a number, so its rules can't be compared here.
             for bad in misfits(RuleSet.of(decl), one.node, f"the input `{name}`"):
                 notes = (Note("the rule", bad.rule),) if bad.rule else ()
                 yield Report("WF120", bad.span, bad.message, "change the value, or the workflow", notes)
@@ -92,6 +95,7 @@ def _expectations(case: Case, chart: Chart, questions: Questions) -> Iterator[Re
     named += [(action.step, action.name or action.span) for action in expect.in_order or ()]
     known = questions.names()
     for step, span in named:
+        # A visit number names a later visit of the same step.
         if step.partition("@")[0] not in known:
             message = f"there is no step `{step}` that produces an action"
             yield Report("WF119", span, message, did_you_mean(step, known))
@@ -117,6 +121,7 @@ def _parameters(action: ExpectedAction, questions: Questions) -> Iterator[Report
     """Keys that can't match, because no action of the step has them."""
     places = questions.matching(action.step.partition("@")[0], questions.asks)
     known = {name for place in places for name in questions.asks[place].parameters}
+    # Without such a step there is nothing to compare; that is reported above.
     for key, span in action.keys.items() if places else ():
         # Null says that it is not there.
         if key != "contains" and key not in known and action.value.get(key) is not None:

@@ -57,6 +57,7 @@ def _fix(found: Located) -> Fix | None:
     problem = found.problem
     edits = [edit_in(found.text, change) for change in problem.changes]
     sure = tuple(edit for edit in edits if edit is not None)
+    # All edits of a fix, or none.
     return Fix(problem.fix, sure, problem.safe) if sure and len(sure) == len(edits) else None
 
 
@@ -66,6 +67,7 @@ def edit_in(text: Text, change: Change) -> Edit | None:
     if not _is_verbatim(text, span, change):
         return None
     written = change.text
+    # The change is in the text of the template, and the file has it in quotes.
     if text.node.style == "'":
         written = written.replace("'", "''")
     elif text.node.style == '"':
@@ -77,6 +79,7 @@ def _is_verbatim(text: Text, span: Span, change: Change) -> bool:
     """Whether the text to remove is the same in the file and in the template, apart from blanks and escapes."""
     if change.start == change.end:
         return span.start == span.end
+    # Blanks differ where YAML folds lines.
     there = "".join(span.text.split()).replace("\\", "")
     if text.node.style == "'":
         there = there.replace("''", "'")

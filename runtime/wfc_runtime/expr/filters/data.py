@@ -50,6 +50,7 @@ def tojson(run: Run, value: Value, indent: int | None = None) -> str:
         raise ExpressionError(f"tojson takes an indent of 0 to {_MAX_INDENT}")
     copy = plain(run, value, run.limits.text)
     if indent:
+        # Indentation is counted in advance: it can make a deeply nested value many times longer.
         run.make_text(_indented(copy, indent, 1))
     text = json.dumps(copy, ensure_ascii=False, allow_nan=False, indent=indent)
     run.make_text(len(text))
@@ -99,6 +100,7 @@ def parse_json(run: Run, value: Value) -> Value:
     run.make_text(len(value))
     # Values take more time to make than text takes to read, and many times its memory.
     run.spend(len(value) // 4)
+    # The whole text is tried first, since a string in valid JSON may contain a fence.
     try:
         result = _load(value)
     except ValueError as error:
@@ -131,6 +133,7 @@ def _fenced(text: str) -> str | None:
 
 
 def _reason(error: ValueError) -> str:
+    # Python refuses to convert very long numbers, with a message about its own settings.
     if "digits" in str(error):
         return "a number is too long"
     if isinstance(error, json.JSONDecodeError):
@@ -217,6 +220,7 @@ def convert(run: Run, value: Value, to: str, keep: bool = False) -> Value:
     try:
         return found(run, value)
     except ExpressionError as error:
+        # Exceeding a limit always fails.
         if keep and error.reason in ("type", "value"):
             return value
         raise
@@ -236,12 +240,15 @@ def _float(run: Run, value: Value) -> Value:
         raise _unfit(value, "a number")
     run.read(len(value))
     try:
+        # Through a float, a whole number above 2**53 would lose its last digits.
+        if value.strip().lstrip("+-").isdecimal():
+            return int(value)
         number = float(value)
     except ValueError:
         raise _unfit(value, "a number") from None
     if not math.isfinite(number):
         raise _unfit(value, "a number")
-    return int(number) if number == int(number) and value.strip().lstrip("+-").isdigit() else number
+    return number
 
 
 def _num(run: Run, value: Value) -> Value:
@@ -299,6 +306,7 @@ def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
     try:
         if isinstance(value, str):
             run.read(len(value))
+            # As in Jinja, '3.7' becomes 3.
             try:
                 number = int(value, base)
             except ValueError:
@@ -307,6 +315,7 @@ def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
             number = int(value)
     except (TypeError, ValueError, OverflowError):
         return default
+    # Adding zero checks the size of the number.
     return BINARY["+"](run, number, 0)
 
 

@@ -70,6 +70,7 @@ def join(run: Run, value: Value, d: str = "", attribute: str | int | None = None
     for item in items:
         texts.append(text_of(run, item))
         size += len(texts[-1]) + len(separator)
+        # Checked in the loop, because all texts together may not fit into memory.
         if size > run.limits.text:
             run.make_text(size)
     run.make_text(size)
@@ -176,6 +177,7 @@ def unique(
     found: list[Value] = []
     for item in items_of(run, value):
         run.spend(2)
+        # Lists and objects can't be members of a set; `repr` can, and it tells 1, '1' and true apart.
         mark = repr(plain(run, key(item), run.limits.text))
         run.make_text(len(mark))
         if mark not in seen:
@@ -197,9 +199,11 @@ def groupby(
 
     groups: list[Value] = []
     last: Value = None
+    # Equal keys are adjacent after sorting.
     for item in sort_by(run, items_of(run, value), key):
         mark = key(item)
         if not groups or not equal(run, mark, last):
+            # A group is named by the value of its first item, not by the key, which may be in lower case.
             grouper = find_path(run, item, str(attribute))
             groups.append(Group([mark if isinstance(grouper, Undefined) else grouper, []]))
             last = mark

@@ -1,7 +1,5 @@
 // Live updates for this tab: from the worker that all tabs share, else from a stream of its own while it is visible.
 
-import { listen } from "./stream.js";
-
 const policy = globalThis.trustedTypes?.createPolicy("wfc", {
   createScriptURL: (path) => {
     if (path !== "/static/worker.js") throw new TypeError(path);
@@ -22,7 +20,8 @@ export function follow(key, cursor, tell) {
   return undefined;
 }
 
-function alone(key, cursor, tell) {
+async function alone(key, cursor, tell) {
+  const { listen } = await import("./stream.js");
   const state = { key, cursor, lost: 0 };
   const isVisible = () => document.visibilityState === "visible";
   const begin = () => isVisible() && listen(state, tell, isVisible);

@@ -4,14 +4,16 @@ import { api, html, kept, nothing, say, text } from "./page.js";
 
 const open = new Map();
 
-// The state of a form by run and visit: what was typed, what was said about it.
-export function formOf(run, action, changed) {
+// The state of a form by run and visit: what was typed, what was said about it. `changed` shows it again; `refresh` asks
+// for what the run waits for now, which need not wait for live updates.
+export function formOf(run, action, changed, refresh) {
   const key = `${run} ${action.step_id}`;
   if (!open.has(key)) open.set(key, { key, values: {}, json: "", problem: "", busy: false, done: "", isSecret: false });
   const form = open.get(key);
   form.run = run;
   form.action = action;
   form.changed = changed;
+  form.refresh = refresh;
   form.isSecret = Boolean(action.result_schema?.writeOnly);
   if (!form.loaded) {
     form.loaded = true;
@@ -39,6 +41,7 @@ async function submit(form, result) {
   }
   form.busy = false;
   form.changed();
+  if (form.done) form.refresh();
 }
 
 // -- fields -------------------------------------------------------------------
@@ -170,7 +173,7 @@ export function answerForm(form) {
   }
   return html`<div class="form">${inside}
     ${form.problem ? html`<div class="notice is-failed" role="alert">${text(form.problem)}${
-      form.lost ? html` <button @click=${() => { open.delete(form.key); form.changed(); }}>Look again</button>` : nothing}</div>` : nothing}</div>`;
+      form.lost ? html` <button @click=${() => { open.delete(form.key); form.refresh(); }}>Look again</button>` : nothing}</div>` : nothing}</div>`;
 }
 
 function isReady(form, fields, required) {

@@ -9,21 +9,27 @@ export function open(root) {
   let failure = null;
   let isGone = false;
   let asked = 0;
+  let limit = 50;
+  let total = 0;
 
   const show = () => !isGone && render(template(), root);
 
   async function load() {
     const mine = ++asked;
     try {
-      const [waiting, runs] = await Promise.all([api.get("waiting?limit=50"), api.get("runs?status=all&limit=8")]);
+      const [waiting, runs] = await Promise.all([api.get(`waiting?limit=${limit}`), api.get("runs?status=all&limit=8")]);
       // An answer that a later question has overtaken is not shown.
       if (mine !== asked) return;
       const before = gates ? gates.length : 0;
-      // An answered entry stays where it is until the next visit, so that nothing jumps under the pointer.
-      const known = new Map((gates || []).map((one) => [keyOf(one), one]));
+      // An entry stays where it is until the next visit, answered here, elsewhere or not: if it went, another question
+      // would come under the pointer, or under the keys of somebody who types.
       const fresh = new Map(waiting.waiting.map((one) => [keyOf(one), one]));
-      const answered = [...known.values()].filter((one) => !fresh.has(keyOf(one)) && formOf(one.workflow_id, one.action, show).done);
-      gates = [...waiting.waiting, ...answered].sort((one, other) => one.since.localeCompare(other.since));
+      const known = new Set((gates || []).map(keyOf));
+      gates = [
+        ...(gates || []).map((one) => fresh.get(keyOf(one)) || { ...one, isOver: true }),
+        ...waiting.waiting.filter((one) => !known.has(keyOf(one))),
+      ];
+      total = waiting.total;
       newest = runs.runs;
       failure = null;
       if (gates.length > before && before) say("A run waits for you.");
@@ -35,21 +41,22 @@ export function open(root) {
 
   const template = () => html`<h1>Waiting for you</h1>
     ${failure ? problem(failure) : nothing}
-    ${gates === null ? (failure ? nothing : html`<p class="empty">Loading…</p>`) : gates.length ? html`<ul class="gates">${gates.map(gate)}</ul>` : html`
+    ${gates === null ? (failure ? nothing : html`<p class="empty">Loading…</p>`) : gates.length ? html`<ul class="gates">${gates.map(gate)}</ul>
+      ${total > limit && limit < 500 ? html`<p><button @click=${() => { limit = Math.min(500, limit + 50); load(); }}>More of ${total.toLocaleString("en")}</button></p>` : nothing}` : html`
       <p class="empty"><span class="big" aria-hidden="true">✓</span>Nothing waits for you.</p>`}
     ${gates !== null && !gates.length && newest.length ? html`<h2>Newest runs</h2><ul class="plain-list">${newest.map((run) => html`
       <li data-row><a href="/runs/${run.workflow_id}">${run.workflow} <code>${short(run.workflow_id)}</code></a> ${chip(run.status)} ${when(run.started)}</li>`)}</ul>` : nothing}`;
 
   const gate = (one) => {
-    const form = formOf(one.workflow_id, one.action, () => { show(); if (form.done) recount(); });
+    const form = formOf(one.workflow_id, one.action, show, () => { recount(); load(); });
     const deadline = one.action.parameters.deadline;
     return html`<li class="card" data-row data-run=${one.workflow_id}>
-      <div class="card-head"><a class="card-title" href="/runs/${one.workflow_id}">${one.root ? html`${one.root.workflow} › ` : nothing}${one.workflow}${one.task ? html` › ${one.task}` : nothing}
+      <div class="card-head"><a class="card-title" href="/runs/${one.workflow_id}">${one.root && one.root.workflow !== one.workflow ? html`${one.root.workflow} › ` : nothing}${one.workflow}${one.task ? html` › ${one.task}` : nothing}
         <code>${short(one.workflow_id)}</code></a><span class="spring"></span><span class="muted">asked ${when(one.since)}</span></div>
       <p class="step">${text(one.action.step_id)}${deadline ? html` · <strong>answer by ${new Date(deadline).toLocaleString()}</strong>` : nothing}${
         one.action.overdue_seconds ? html` · <strong>overdue</strong>` : nothing}</p>
       <p class="message">${text(one.action.parameters.message ?? "")}</p>
-      ${isReadOnly() ? nothing : answerForm(form)}${consequences(form)}</li>`;
+      ${one.isOver && !form.done ? html`<p class="notice is-past" role="status">This is not asked any more.</p>` : html`${isReadOnly() ? nothing : answerForm(form)}${consequences(form)}`}</li>`;
   };
 
   titled("Inbox · wfc");

@@ -74,7 +74,8 @@ export const api = {
     link.href = URL.createObjectURL(blob);
     link.download = name;
     link.click();
-    URL.revokeObjectURL(link.href);
+    // Some browsers read the data only after this turn.
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   },
 };
 
@@ -97,11 +98,16 @@ export const line = (value, most = 120) => {
 
 export function seconds(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
-  if (value < 1) return `${Math.round(value * 1000)} ms`;
-  if (value < 60) return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
-  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
-  if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.round((value % 3600) / 60)} min`;
-  return `${Math.floor(value / 86400)} d ${Math.round((value % 86400) / 3600)} h`;
+  // The clock of another machine may be ahead.
+  if (value < 1) return `${Math.round(Math.max(0, value) * 1000)} ms`;
+  // Rounded before it is divided, so that no part becomes 60.
+  const whole = Math.round(value);
+  if (whole < 60) return `${value < 9.95 ? value.toFixed(1) : whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(value / 60);
+  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(value / 3600);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 export const between = (from, to) => (Date.parse(to || new Date().toISOString()) - Date.parse(from)) / 1000;
@@ -130,8 +136,11 @@ export const chip = (status) => {
   return html`<span class="chip is-${status}"><span aria-hidden="true">${shape}</span> ${word}</span>`;
 };
 
+// The hint of the service is about a tool of agents. A person has the list.
+const hintOf = (error) => error.code === "unknown_run" ? html`<a href="/runs">All runs</a>` : text(error.hint ?? "");
+
 export const problem = (error) => html`<div class="notice is-failed" role="alert"><strong>${text(error.message)}</strong>
-  ${error.hint ? html`<p>${text(error.hint)}</p>` : nothing}</div>`;
+  ${error.hint ? html`<p>${hintOf(error)}</p>` : nothing}</div>`;
 
 export function say(words) {
   document.getElementById("said").textContent = words;
@@ -142,7 +151,7 @@ export function say(words) {
 const VIEWS = [
   [/^\/$/, "inbox", []],
   [/^\/runs$/, "runs", []],
-  [/^\/runs\/([^/]+)(?:\/(\w+))?$/, "run", ["run", "tab"]],
+  [/^\/runs\/([^/]+)(?:\/(timeline|journal|history|state|children|source))?$/, "run", ["run", "tab"]],
   [/^\/workflows$/, "workflow", []],
   [/^\/workflows\/([^/]+)$/, "workflow", ["workflow"]],
 ];
@@ -169,17 +178,34 @@ export function withQuery(changes) {
   return location.pathname + (rest ? `?${rest}` : "");
 }
 
+// The view of an address and what the address names; undefined if it is no place.
+function placeOf(path) {
+  for (const [pattern, name, parts] of VIEWS) {
+    const match = path.match(pattern);
+    try {
+      if (match) return [name, Object.fromEntries(parts.map((part, number) => [part, match[number + 1] && decodeURIComponent(match[number + 1])]))];
+    } catch { /* not the encoding of a name */ }
+  }
+  return undefined;
+}
+
+function nowhere() {
+  view?.close?.();
+  view = null;
+  main.replaceChildren();
+  delete main._$litPart$;
+  titled("Not found · wfc");
+  render(html`<h1>Nothing here</h1><p class="empty">This page has no place <code>${line(location.pathname)}</code>.<br><a href="/">To the inbox</a></p>`, main);
+}
+
 async function show() {
-  const found = VIEWS.map(([pattern, name, parts]) => [location.pathname.match(pattern), name, parts]).find(([one]) => one);
+  const found = placeOf(location.pathname);
   top();
   if (!found) {
-    view?.close?.();
-    view = null;
-    render(html`<h1>Nothing here</h1><p class="empty">No such place. <a href="/">To the inbox</a></p>`, main);
+    nowhere();
     return;
   }
-  const [match, name, parts] = found;
-  const given = Object.fromEntries(parts.map((part, number) => [part, match[number + 1] && decodeURIComponent(match[number + 1])]));
+  const [name, given] = found;
   const key = `${name} ${given.run || given.workflow || ""}`;
   if (view?.key === key) {
     view.moved?.(given);
@@ -328,12 +354,14 @@ addEventListener("keydown", (event) => {
 
 async function start() {
   await unlock();
-  const asked = api.get("about").then((found) => { about = found; }, () => {});
-  recount();
-  await asked;
+  // Not beside the others: its cursor must be from before anything was loaded.
+  about = await api.get("about").catch(() => about);
   await show();
-  // Live updates come after what the place shows.
+  // What the place shows is asked for first.
+  recount();
+  // Live updates come after what the place shows has been painted. They begin at the cursor, so nothing is missed.
   await view?.ready;
+  await new Promise((done) => (globalThis.requestIdleCallback || setTimeout)(done, { timeout: 1000 }));
   const { follow } = await import("./feed.js");
   follow(kept.get("key"), about.cursor || "", (news) => {
     if (news.live) {

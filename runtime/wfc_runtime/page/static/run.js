@@ -5,15 +5,19 @@ import {
 } from "./page.js";
 import { Chart } from "./chart.js";
 import { answerForm, consequences, formOf } from "./form.js";
+import { journal, joined } from "./journal.js";
 import { foldWords, timeline, within } from "./timeline.js";
 
-const TABS = ["timeline", "history", "state", "children", "source"];
+const TABS = ["timeline", "journal", "history", "state", "children", "source"];
 const ENDED = ["completed", "failed", "cancelled"];
+
+// As many as are shown, so that a change takes away nothing that was loaded; at most what a request may ask for.
+const asMany = (usual, shown) => Math.min(500, Math.max(usual, shown?.length || 0));
 
 export function open(root, given) {
   const view = new RunView(root, given);
-  view.begin();
   return {
+    ready: view.begin(),
     changed: (news) => view.changed(news),
     moved: (found) => view.moved(found),
     close: () => { view.isGone = true; },
@@ -23,7 +27,7 @@ export function open(root, given) {
 class RunView {
   constructor(root, { run, tab }) {
     Object.assign(this, { root, id: run, tab: tab || "timeline", isGone: false, found: null, picture: null, path: null, failure: null });
-    Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, childStatus: "", source: null, asking: "", said: null });
+    Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, journal: null, childStatus: "", source: null, asking: "", said: null, opened: new Set() });
     this.at = Number(query().get("at")) || 0;
     this.step = query().get("step") || "";
     // One element for the chart, which templates only put in its place.
@@ -38,9 +42,12 @@ class RunView {
   get total() { return this.run?.progress.events || 0; }
   show() { if (!this.isGone) render(this.template(), this.root); }
 
+  // The chart may take longer; live updates need not wait for it.
   async begin() {
     this.show();
-    await Promise.all([this.load().then(() => this.draw()), this.loadTab()]);
+    this.loadTab();
+    await this.load();
+    this.draw();
   }
 
   async load() {
@@ -74,27 +81,48 @@ class RunView {
 
   pathUrl() { return `${this.url}/path${this.at ? `?at=${this.at}` : ""}`; }
 
+  // Each `load_` returns what to keep. What a later question has overtaken is not kept.
   async loadTab() {
+    const mine = this.tabLoads = (this.tabLoads || 0) + 1;
+    let found;
     try {
-      await this[`load_${this.tab}`]?.();
-      this.tabFailure = null;
+      found = { ...await this[`load_${this.tab}`](), tabFailure: null, moreFailure: null };
     } catch (error) {
-      this.tabFailure = error;
+      found = { tabFailure: error };
     }
+    if (mine !== this.tabLoads) return;
+    Object.assign(this, found);
+    this.show();
+  }
+
+  // More of what the tab shows, or a download. If it fails, what is there stays, and the reason stands below it.
+  async further(load) {
+    const mine = this.tabLoads;
+    let found;
+    try {
+      found = { ...await load(), moreFailure: null };
+    } catch (error) {
+      found = { moreFailure: error };
+    }
+    if (mine !== this.tabLoads) return;
+    Object.assign(this, found);
     this.show();
   }
 
   async load_timeline() {
-    const found = await api.get(`${this.url}/visits?limit=200${this.at ? `&before=${this.at + 1}` : ""}`);
-    this.visits = found.visits;
-    this.visitsBefore = found.before;
+    const found = await api.get(`${this.url}/visits?limit=${asMany(200, this.visits)}${this.at ? `&before=${this.at + 1}` : ""}`);
+    return { visits: found.visits, visitsBefore: found.before };
   }
 
   async load_history() {
     const before = this.at ? this.at + 1 : 0;
-    const found = await api.get(`${this.url}/history?limit=100&before=${before}${this.onlyFailures ? "&kinds=failures" : ""}`);
-    this.events = found.events;
-    this.eventsBefore = found.before;
+    const found = await api.get(`${this.url}/history?limit=${asMany(100, this.events)}&before=${before}${this.onlyFailures ? "&kinds=failures" : ""}`);
+    return { events: found.events, eventsBefore: found.before };
+  }
+
+  // After a change the same number of entries is asked for again: an issue that was read may be resolved by now.
+  async load_journal() {
+    return { journal: await api.get(`${this.url}/journal?limit=${Math.max(200, this.journal?.limit || 0)}`) };
   }
 
   async load_state() {
@@ -103,14 +131,14 @@ class RunView {
       api.get(`${this.url}/state${at ? `?at=${at}` : ""}`),
       at > 1 ? api.get(`${this.url}/state?at=${at - 1}`) : { state: {} },
     ]);
-    Object.assign(this, { state, before });
+    return { state, before };
   }
 
   async load_children() {
-    this.family = await api.get(`${this.url}/family?limit=100${this.childStatus ? `&status=${this.childStatus}` : ""}`);
+    return { family: await api.get(`${this.url}/family?limit=${asMany(100, this.family?.children)}${this.childStatus ? `&status=${this.childStatus}` : ""}`) };
   }
 
-  async load_source() { this.source = await api.get(`${this.url}/source`); }
+  async load_source() { return { source: await api.get(`${this.url}/source`) }; }
 
   // -- what happens -------------------------------------------------------------
 
@@ -141,10 +169,14 @@ class RunView {
     const mine = news.resync || news.claims || news.changes.some((one) => one.run === this.id || one.root === this.id);
     if (!mine) return;
     const before = this.run?.status;
+    await this.refresh();
+    if (this.run?.status !== before && ENDED.includes(this.run?.status)) say(`The run is ${this.run.status}.`);
+  }
+
+  async refresh() {
     await this.load();
     if (!this.at) await Promise.all([this.follow(), this.loadTab()]);
     else if (this.tab === "children") await this.loadTab();
-    if (this.run?.status !== before && ENDED.includes(this.run?.status)) say(`The run is ${this.run.status}.`);
   }
 
   select(state) { go(withQuery({ step: this.step === state ? null : state }), true); }
@@ -162,7 +194,8 @@ class RunView {
       else await api.post(`${this.url}/${name}`, body);
       this.said = { good: true, words: { cancel: "Cancelled.", migrate: "It goes on with the current version.", retry: "It goes on from the step that failed.", export: "Exported." }[name] };
       this.asking = "";
-      await this.load();
+      // Live updates may be late, or lost.
+      await this.refresh();
     } catch (error) {
       this.said = { good: false, words: error.words || error.message };
     }
@@ -172,7 +205,7 @@ class RunView {
   // -- templates ------------------------------------------------------------------
 
   template() {
-    if (this.failure && !this.found) return html`<h1>Run <code>${short(this.id)}</code></h1>${problem(this.failure)}`;
+    if (this.failure && !this.found) return html`<h1>Run <code>${line(short(this.id))}</code></h1>${problem(this.failure)}`;
     if (!this.found) return html`<h1>Run <code>${short(this.id)}</code></h1><p class="empty">Loading…</p>`;
     return html`${this.heading()}
       ${this.failure ? problem(this.failure) : nothing}
@@ -182,7 +215,7 @@ class RunView {
         <section class="panel" aria-label="Chart">${this.chartPanel()}</section>
       </div>
       <nav class="tabs" aria-label="Views of the run">${TABS.map((tab) => this.tabLink(tab))}</nav>
-      <section class="panel" aria-label=${this.tab}>${this.tabFailure ? problem(this.tabFailure) : this[`tab_${this.tab}`]?.() ?? nothing}</section>`;
+      <section class="panel" aria-label=${this.tab}>${this.tabFailure ? problem(this.tabFailure) : this[`tab_${this.tab}`]()}${this.moreFailure ? problem(this.moreFailure) : nothing}</section>`;
   }
 
   tabLink(tab) {
@@ -201,7 +234,7 @@ class RunView {
         <p class="crumbs">${family.root && family.root.workflow_id !== family.parent.workflow_id ? html`<a href="/runs/${family.root.workflow_id}">${family.root.workflow}</a> › ` : nothing}${
           family.parent ? html`<a href="/runs/${family.parent.workflow_id}">${family.parent.task || family.parent.workflow}</a> › ${text(family.step_id)} › ` : nothing}<a href="/workflows/${run.workflow}">${run.workflow}</a></p>
         <h1>${run.task || run.workflow} <code>${short(this.id)}</code> ${chip(run.status)}</h1>
-        <p class="muted">${this.picture ? html`version ${this.picture.version} <code title=${family.digest}>${family.digest.slice(0, 8)}</code> · ` : nothing}started ${when(run.progress.started)} · ${
+        <p class="muted">${this.picture ? html`version ${this.picture.version} <code title=${family.digest}>${family.digest.slice(0, 8)}</code> · ` : nothing}started ${when(run.progress.started)}${family.started_by ? html` by <strong>${line(family.started_by, 60)}</strong>` : nothing} · ${
           isOver ? html`took ${seconds(between(run.progress.started, run.progress.updated))}` : html`last moved ${when(run.progress.updated)}`}${
           family.item !== undefined ? html` · item <code>${line(family.item, 60)}</code>` : nothing}</p></div>
       ${isReadOnly() ? nothing : html`<div class="buttons" role="group" aria-label="Actions">
@@ -241,7 +274,10 @@ class RunView {
     try {
       const all = await api.get(`${this.url}/history?before=2&limit=1`);
       this.inputs = JSON.stringify(all.events[0]?.inputs ?? {}, null, 2);
-    } catch { this.inputs = "{}"; }
+    } catch (error) {
+      this.asking = "";
+      this.said = { good: false, words: error.words || error.message };
+    }
     this.show();
   }
 
@@ -289,14 +325,14 @@ class RunView {
     if (run.status === "completed") return html`<h2>Result</h2><pre class="value">${text(run.result)}</pre>`;
     if (run.status === "failed") return this.failed(run.error);
     if (run.status === "cancelled") return html`<h2>Cancelled</h2><p class="message">${text(run.reason)}</p>`;
-    return html`<h2>Now</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
+    return html`<h2>${actions.some((action) => action.type === "prompt") ? "Waits for you" : "Now"}</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
       <p class="muted">A server has been doing this for ${seconds(one.seconds)}.</p></div>`)}${actions.map((action) => this.waits(action))}`;
   }
 
   waits(action) {
     const { parameters } = action;
     const isPrompt = action.type === "prompt";
-    const form = formOf(this.id, action, () => this.show());
+    const form = formOf(this.id, action, () => this.show(), () => this.refresh());
     const head = html`<strong>${text(action.step_id)}</strong> <span class="tag">${action.type}</span>${action.overdue_seconds ? html` <span class="tag is-late">overdue by ${seconds(action.overdue_seconds)}</span>` : nothing}`;
     if (isPrompt) {
       return html`<div class="wait is-person"><p>${head} asks you</p><p class="message">${text(parameters.message)}</p>
@@ -329,28 +365,25 @@ class RunView {
     const words = this.visits ? foldWords(within(this.visits, this.range), now) : "";
     return html`${timeline(this.visits, {
       step: this.step, select: (state) => this.select(state), now, range: this.range, choose: (range) => { this.range = range; this.show(); },
-      more: Boolean(this.visitsBefore), earlier: async () => {
+      more: Boolean(this.visitsBefore), earlier: () => this.further(async () => {
         const found = await api.get(`${this.url}/visits?limit=200&before=${this.visitsBefore}`);
-        this.visits = [...found.visits, ...this.visits];
-        this.visitsBefore = found.before;
-        this.range = { last: 0 };
-        this.show();
-      },
+        return { visits: [...found.visits, ...this.visits], visitsBefore: found.before, range: { last: 0 } };
+      }),
     })}${words ? html`<p class="muted">${words}</p>` : nothing}`;
   }
 
   tab_history() {
-    const choose = (event) => { this.onlyFailures = event.target.checked; this.loadTab(); };
+    const choose = (event) => { Object.assign(this, { onlyFailures: event.target.checked, events: null, eventsBefore: 0 }); this.show(); this.loadTab(); };
     return html`<label class="option"><input type="checkbox" .checked=${this.onlyFailures} @change=${choose}> Only failures</label>
       ${this.events === null ? html`<p class="empty">Loading…</p>` : this.events.length ? html`<ol class="events">${this.events.map((event) => this.event(event))}</ol>` : html`<p class="empty">${this.onlyFailures ? "Nothing has failed." : "Nothing has happened yet."}</p>`}
       ${this.eventsBefore ? html`<p><button @click=${() => this.older()}>Earlier events</button></p>` : nothing}`;
   }
 
-  async older() {
-    const found = await api.get(`${this.url}/history?limit=100&before=${this.eventsBefore}${this.onlyFailures ? "&kinds=failures" : ""}`);
-    this.events = [...this.events, ...found.events];
-    this.eventsBefore = found.before;
-    this.show();
+  older() {
+    return this.further(async () => {
+      const found = await api.get(`${this.url}/history?limit=100&before=${this.eventsBefore}${this.onlyFailures ? "&kinds=failures" : ""}`);
+      return { events: [...this.events, ...found.events], eventsBefore: found.before };
+    });
   }
 
   event(event) {
@@ -360,10 +393,26 @@ class RunView {
     const isChosen = this.step && this.picture && this.picture.names[this.step] === name;
     const wrote = Object.keys(event.written || {});
     const words = { submitted: "answered", child_ended: `child ${event.index} ended`, clock: "time passed" }[kind] || kind.replace(/_/g, " ");
-    return html`<li class="${isBad ? "is-bad" : ""} ${isChosen ? "chosen" : ""}"><details><summary><span class="seq">${seq}</span>
+    return html`<li class="${isBad ? "is-bad" : ""} ${isChosen ? "chosen" : ""}"><details .open=${this.opened.has(seq)} @toggle=${(given) => this.toggled(seq, given.target.open)}><summary><span class="seq">${seq}</span>
       <time datetime=${at} title=${new Date(at).toLocaleString()}>${new Date(at).toLocaleTimeString()}</time>
       <span class="what">${isBad ? html`<span aria-hidden="true">✕</span> ` : nothing}${step ? html`<strong>${text(step)}</strong> ` : nothing}${words}${event.status ? html`, run ${event.status}` : nothing}</span>
-      <span class="muted">${actor ? html`${text(actor)} ` : nothing}${wrote.length ? html`wrote ${wrote.join(", ")}` : nothing}</span></summary><p><a href=${withQuery({ at: seq })}>The run as of this event</a></p><pre>${text(rest)}</pre></details></li>`;
+      <span class="muted">${actor ? html`${text(actor)} ` : nothing}${wrote.length ? html`wrote ${wrote.join(", ")}` : nothing}</span></summary><p><a href=${withQuery({ at: seq })}>The run as of this event</a></p>${this.opened.has(seq) ? html`<pre>${text(rest)}</pre>` : nothing}</details></li>`;
+  }
+
+  // Kept by event: rows move down when there is a new one, and what was open must not become another event's details.
+  toggled(seq, isOpen) {
+    if (this.opened.has(seq) === isOpen) return;
+    if (isOpen) this.opened.add(seq);
+    else this.opened.delete(seq);
+    this.show();
+  }
+
+  tab_journal() {
+    const more = () => this.further(async () => {
+      const found = await api.get(`${this.url}/journal?limit=200&after=${this.journal.after}`);
+      return { journal: { ...joined(this.journal, found), limit: Math.min(1000, this.journal.limit + 200) } };
+    });
+    return journal(this.journal, { at: this.at, base: this.base, more });
   }
 
   tab_state() {
@@ -371,7 +420,7 @@ class RunView {
     const names = Object.keys(this.state.sizes);
     if (!names.length) return html`<p class="empty">Nothing has been written yet.</p>`;
     const wrote = new Set(this.state.wrote || []);
-    const save = (name) => () => api.save(`${this.url}/state/${encodeURIComponent(name)}${this.at ? `?at=${this.at}` : ""}`, `${name}.json`);
+    const save = (name) => () => this.further(() => api.save(`${this.url}/state/${encodeURIComponent(name)}${this.at ? `?at=${this.at}` : ""}`, `${name}.json`));
     return html`${this.at ? nothing : html`<p class="muted">As it is now. Move the slider, or choose an event of the history, to see it as it was and what the event wrote.</p>`}
       <div class="scroll"><table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Size</th><th scope="col">Value</th></tr></thead><tbody>${names.map((name) => html`
       <tr class=${wrote.has(name) ? "wrote" : ""}><th scope="row"><code>${text(name)}</code>${wrote.has(name) ? html` <span class="tag">written</span>` : nothing}</th>
@@ -381,12 +430,11 @@ class RunView {
 
   tab_children() {
     if (!this.family) return html`<p class="empty">Loading…</p>`;
-    const choose = (status) => () => { this.childStatus = this.childStatus === status ? "" : status; this.loadTab(); };
-    const more = async () => {
+    const choose = (status) => () => { this.childStatus = this.childStatus === status ? "" : status; this.family.children.length = 0; this.loadTab(); };
+    const more = () => this.further(async () => {
       const found = await api.get(`${this.url}/family?limit=100&after=${this.family.after}${this.childStatus ? `&status=${this.childStatus}` : ""}`);
-      this.family = { ...found, children: [...this.family.children, ...found.children] };
-      this.show();
-    };
+      return { family: { ...found, children: [...this.family.children, ...found.children] } };
+    });
     return html`<div class="buttons" role="group" aria-label="Status of children">${Object.entries(this.family.counts).map(([status, count]) => html`
         <button aria-pressed=${this.childStatus === status ? "true" : "false"} @click=${choose(status)}>${chip(status)} ${count}</button>`)}</div>
       <div class="scroll"><table><thead><tr><th scope="col">#</th><th scope="col">Item</th><th scope="col">Status</th><th scope="col">Waits in</th><th scope="col">Took</th></tr></thead><tbody>${this.family.children.map((child) => html`

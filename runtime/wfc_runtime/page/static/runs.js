@@ -13,6 +13,8 @@ export function open(root) {
   let failure = null;
   let isGone = false;
   let asked = 0;
+  // Runs that are not listed and that have been looked for.
+  const seen = new Set();
 
   const show = () => !isGone && render(template(), root);
   const filters = () => ({ status: query().get("status") || "all", workflow: query().get("workflow") || "", q: query().get("q") || "" });
@@ -26,13 +28,15 @@ export function open(root) {
   async function load() {
     const mine = ++asked;
     try {
-      const [found, all] = await Promise.all([api.get(path()), counted()]);
+      const found = await api.get(path());
       if (mine !== asked) return;
       rows = found.runs;
       more = Boolean(found.next);
-      counts = all;
       fresh = 0;
+      seen.clear();
       failure = null;
+      // The numbers beside the filters come later: counting takes longer than a page of the list.
+      counted().then((all) => { counts = all; show(); });
     } catch (error) {
       failure = error;
       rows = rows || [];
@@ -41,21 +45,43 @@ export function open(root) {
   }
 
   async function further() {
-    const found = await api.get(path(rows[rows.length - 1].workflow_id));
-    rows = [...rows, ...found.runs];
-    more = Boolean(found.next);
+    const mine = asked;
+    try {
+      const found = await api.get(path(rows[rows.length - 1].workflow_id));
+      if (mine !== asked) return;
+      rows = [...rows, ...found.runs];
+      more = Boolean(found.next);
+      failure = null;
+    } catch (error) {
+      failure = error;
+    }
     show();
+  }
+
+  // How many runs the list does not have yet. The feed alone can't tell: a run that it names may be older than all that
+  // are listed, or be hidden by a filter.
+  async function lookForNew() {
+    const mine = asked;
+    try {
+      const { runs } = await api.get(path());
+      if (mine !== asked) return;
+      const known = new Set(rows.map((row) => row.workflow_id));
+      const at = runs.findIndex((run) => known.has(run.workflow_id));
+      fresh = at < 0 ? runs.length : at;
+    } catch { /* the next run that changes asks again */ }
   }
 
   async function changed(news) {
     if (!rows || news.resync) return news.resync ? load() : undefined;
     const byRun = new Map(rows.map((row) => [row.workflow_id, row]));
+    const others = seen.size;
     for (const change of news.changes) {
       const row = byRun.get(change.run);
       if (row) Object.assign(row, { status: change.status, pending: change.pending, updated: new Date().toISOString() });
-      else if (change.run === change.root && change.seq <= 1) fresh += 1;
+      else if (change.run === change.root) seen.add(change.run);
     }
     show();
+    if (seen.size > others) await lookForNew();
     if (news.changes.length) counts = await recount();
     return show();
   }
@@ -75,10 +101,11 @@ export function open(root) {
         <option value=${name} ?selected=${filters().workflow === name}>${name}</option>`)}</select></label>
       <label>Id <input id="search" type="search" placeholder="begins with…" spellcheck="false" .value=${filters().q}
         @input=${(event) => go(withQuery({ q: event.target.value.trim() }), true)}></label></div>
-    ${failure ? problem(failure) : nothing}
-    ${fresh ? html`<p><button class="fresh" @click=${load}>${fresh} new</button></p>` : nothing}
+    ${failure && !rows?.length ? problem(failure) : nothing}
+    ${fresh ? html`<p><button class="fresh" @click=${load}>${fresh}${fresh < 50 ? "" : " or more"} new</button></p>` : nothing}
     ${rows === null ? html`<p class="empty">Loading…</p>` : rows.length ? table() : failure ? nothing : html`<p class="empty">No runs${
       filters().q || filters().workflow || filters().status !== "all" ? html` like that. <a href="/runs">Show all</a>` : html` yet. An agent starts them, or <code>wfc run</code>.`}</p>`}
+    ${failure && rows?.length ? problem(failure) : nothing}
     ${more ? html`<p><button @click=${further}>Older runs</button></p>` : nothing}`;
 
   const table = () => html`<div class="scroll"><table class="runs"><thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col">Waits in</th>

@@ -12,11 +12,14 @@ export function scaleOf(bars, now) {
   const points = [...new Set(bars.flatMap((bar) => [Date.parse(bar.began), bar.ended ? Date.parse(bar.ended) : now]))].sort((a, b) => a - b);
   const gaps = points.slice(1).map((point, number) => point - points[number]);
   const ordered = [...gaps].sort((a, b) => a - b);
-  const usual = ordered.length ? ordered[Math.floor(ordered.length / 2)] : 0;
-  const isLong = (gap) => ordered.length > 2 && gap > Math.max(60000, usual * 12);
+  // One of the shorter gaps: two evenings beside one short step are still the long ones.
+  const usual = ordered.length ? ordered[Math.floor((ordered.length - 1) / 4)] : 0;
+  const isLong = (gap) => ordered.length > 1 && gap > Math.max(60000, usual * 12);
   const folded = gaps.filter(isLong).length;
+  // However many there are, most of the width is for what is not folded.
+  const fold = Math.min(FOLD, (WIDTH * 0.4) / Math.max(1, folded));
   const plain = gaps.filter((gap) => !isLong(gap)).reduce((sum, gap) => sum + gap, 0);
-  const unit = plain ? (WIDTH - folded * FOLD) / plain : 0;
+  const unit = plain ? (WIDTH - folded * fold) / plain : 0;
   const places = new Map();
   const folds = [];
   let x = 0;
@@ -24,14 +27,14 @@ export function scaleOf(bars, now) {
     places.set(point, x);
     const gap = gaps[number];
     if (gap === undefined) return;
-    const width = isLong(gap) ? FOLD : plain ? gap * unit : WIDTH / Math.max(1, gaps.length);
-    if (isLong(gap)) folds.push({ x, label: seconds(gap / 1000) });
+    const width = isLong(gap) ? fold : plain ? gap * unit : WIDTH / Math.max(1, gaps.length);
+    if (isLong(gap)) folds.push({ x, width: fold, label: seconds(gap / 1000) });
     x += width;
   });
   return { at: (moment) => places.get(moment) ?? 0, folds, end: x || WIDTH };
 }
 
-// The visits to show: the last ones (`last`, 0 for all), or those from one visit to another.
+// The visits to show: the last ones (`last`, 0 for all), or those from one visit to another. Without `to`, to the newest.
 export function within(visits, { last, from, to }) {
   if (from === undefined) return last ? visits.slice(-last) : visits;
   const first = visits.findIndex((one) => one.step_id === from);
@@ -43,11 +46,11 @@ const CHOICES = [["10", "last 10 visits"], ["50", "last 50 visits"], ["0", "all 
 
 function rangeTools(visits, range, choose) {
   const isRange = range.from !== undefined;
-  const change = (event) => choose(event.target.value === "range" ? { from: visits[0].step_id, to: visits.at(-1).step_id } : { last: Number(event.target.value) });
-  const end = (name, label) => html`<label>${label} <select @change=${(event) => choose({ ...range, [name]: event.target.value })}>${visits.map((one) => html`
+  const change = (event) => choose(event.target.value === "range" ? { from: visits[0].step_id } : { last: Number(event.target.value) });
+  const end = (name, label, newest = nothing) => html`<label>${label} <select @change=${(event) => choose({ ...range, [name]: event.target.value || undefined })}>${newest}${visits.map((one) => html`
     <option value=${one.step_id} ?selected=${one.step_id === range[name]}>${text(one.step_id)}, ${new Date(one.began).toLocaleTimeString()}</option>`)}</select></label>`;
   return html`<label>Show <select @change=${change}>${CHOICES.map(([value, name]) => html`
-    <option value=${value} ?selected=${value === (isRange ? "range" : String(range.last))}>${name}</option>`)}</select></label>${isRange ? html` ${end("from", "From")} ${end("to", "To")}` : nothing}`;
+    <option value=${value} ?selected=${value === (isRange ? "range" : String(range.last))}>${name}</option>`)}</select></label>${isRange ? html` ${end("from", "From")} ${end("to", "To", html`<option value="" ?selected=${range.to === undefined}>the newest</option>`)}` : nothing}`;
 }
 
 export function timeline(visits, { step, names, select, now, range, choose, more, earlier }) {
@@ -71,10 +74,9 @@ function row(bar, scale, { step, select, now }) {
   return html`<tr class=${bar.state === step ? "chosen" : ""}>
     <th scope="row"><button class="link" @click=${() => select(bar.state)}>${text(bar.step_id)}</button> <small>${bar.type}</small></th>
     <td class="wide"><svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" role="img" aria-label=${words}>
-      ${scale.folds.map((fold) => svg`<rect class="fold" x=${fold.x} y="0" width=${FOLD} height="16"/>`)}
+      ${scale.folds.map((fold) => svg`<rect class="fold" x=${fold.x} y="0" width=${fold.width} height="16"><title>${fold.label}</title></rect>`)}
       <rect class="track is-${bar.waits_for} ${bar.outcome === "failed" || bar.outcome === "retried" ? "is-bad" : ""} ${bar.ended ? "" : "is-open"}"
-        x=${from} y="3" width=${Math.max(3, to - from)} height="10" rx="2"/></svg>
-      ${scale.folds.length ? html`<span class="folds" aria-hidden="true">${nothing}</span>` : nothing}</td>
+        x=${from} y="3" width=${Math.max(3, to - from)} height="10" rx="2"/></svg></td>
     <td class="right">${seconds(took)}${bar.ended ? nothing : "…"}</td>
     <td>${bar.outcome === "failed" || bar.outcome === "retried" ? html`<strong class="bad">✕ ${bar.outcome}</strong> ` : bar.outcome === "cancelled" ? "cancelled" : nothing}
       ${isLate ? html`<span class="tag is-late">overdue</span> ` : nothing}${bar.by ? text(bar.by) : bar.ended ? nothing : html`<em>waits for ${WHO[bar.waits_for]}</em>`}</td></tr>`;

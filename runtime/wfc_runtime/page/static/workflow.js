@@ -23,7 +23,11 @@ export function open(root, { workflow }) {
     } catch (error) {
       state.noChart = error;
     }
-    state.source = await api.get(`workflows/${encodeURIComponent(workflow)}/source`);
+    try {
+      state.source = await api.get(`workflows/${encodeURIComponent(workflow)}/source`);
+    } catch (error) {
+      state.noSource = error;
+    }
     show();
   }
 
@@ -45,7 +49,7 @@ export function open(root, { workflow }) {
         <h2>Last runs</h2>${found.runs.length ? html`<ul class="plain-list">${found.runs.map((run) => html`<li data-row><a href="/runs/${run.workflow_id}"><code>${short(run.workflow_id)}</code></a> ${chip(run.status)} ${when(run.started)}</li>`)}</ul>
           <p><a href="/runs?workflow=${found.workflow}">All runs of it</a></p>` : html`<p class="muted">None yet.</p>`}</section>
         <section class="panel" aria-label="Chart"><div id="chart" class="chart-box" tabindex="0" role="group" aria-label="Chart of the workflow"></div>${state.noChart ? problem(state.noChart) : nothing}</section></div>
-      <section class="panel" aria-label="Source"><h2>Source</h2>${state.source ? source(state.source, 0) : html`<p class="empty">Loading…</p>`}</section>`;
+      <section class="panel" aria-label="Source"><h2>Source</h2>${state.noSource ? problem(state.noSource) : state.source ? source(state.source, 0) : html`<p class="empty">Loading…</p>`}</section>`;
   };
 
   const inputs = (schema) => {

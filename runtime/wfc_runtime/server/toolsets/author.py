@@ -59,7 +59,11 @@ def execute_inline_workflow(
     assert header is not None
     module = call.context.registry.pin(header.body, made.text, made.line_map)
     service = call.context.service
-    reply = service.start_module(module, inputs, actor=call.actor, key=call.key)
+    try:
+        reply = service.start_module(module, inputs, actor=call.actor, key=call.key)
+    except RequestError as error:
+        again = error.next_call or "execute_inline_workflow(yaml=..., inputs={...})"
+        raise RequestError(error.code, error.message, error.hint, again) from error
     return with_format(service, reply, response_format)
 
 

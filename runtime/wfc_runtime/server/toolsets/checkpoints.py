@@ -157,6 +157,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
         )
     holder, action = asked
     answered = service.submit(holder, action["step_id"], _answer(action, response), actor=actor)
+    # The caller asked about this run, even if the answer was for a workflow that it called.
     return answered if holder == run else service.next_step(run)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.tools import READS, Call, Tool
+from wfc_runtime.server.tools import READS, Call, Hints, Tool, read_text
 from wfc_runtime.server.toolsets.checkpoints import TOOLS as CHECKPOINTS
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
@@ -28,6 +28,13 @@ def get_workflow_history(call: Call, workflow_id: str, after: int = 0, limit: in
     written."""
     reply = call.context.service.history(workflow_id, after=after, limit=limit)
     return {**reply, "next": reply.get("next", "nothing: that is all so far")}
+
+
+def update_workflow_state(call: Call, workflow_id: str, updates: Json) -> Reply:
+    """Change state fields of a run in progress by hand, all of them or none, and compute what is derived from them.
+    The run waits for the same step as before. Refused while the server executes a step of the run."""
+    given = read_text(updates) if isinstance(updates, str) else updates
+    return call.context.service.update_state(workflow_id, given, actor=call.actor, key=call.key)
 
 
 def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
@@ -67,6 +74,7 @@ def debug_info(call: Call, workflow_id: str) -> Reply:
     after = 0
     while True:
         page = service.history(workflow_id, after=after, limit=500)
+        # Only the latest events are kept, since a long history does not fit into a reply.
         events = [*events, *page["events"]][-500:]
         if "next" not in page or not page["events"]:
             break
@@ -146,15 +154,17 @@ def explain_plan(call: Call, workflow: str, inputs: dict[str, Json] | None = Non
     return {**plan, "source": module.source, "next": f'start_workflow(workflow="{workflow}", inputs={{...}})'}
 
 
-TOOLS = CHECKPOINTS + tuple(
-    Tool(work, READS)
-    for work in (
-        get_workflow_state,
-        get_workflow_history,
-        state_dependencies,
-        trace_transformations,
-        debug_info,
-        test_transformation,
-        explain_plan,
-    )
+_READING = (
+    get_workflow_state,
+    get_workflow_history,
+    state_dependencies,
+    trace_transformations,
+    debug_info,
+    test_transformation,
+    explain_plan,
+)
+TOOLS = (
+    *CHECKPOINTS,
+    Tool(update_workflow_state, Hints(keyed=True)),
+    *(Tool(work, READS) for work in _READING),
 )

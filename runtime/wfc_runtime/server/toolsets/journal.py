@@ -198,7 +198,7 @@ def complete_workflow(
     achievements: list[str] | None = None,
     limitations: list[str] | None = None,
 ) -> Reply:
-    """Add a summary to a run that has ended, and get what it took. An open run can't be declared completed: the reply
+    """Add a summary to a run that has ended, and get its totals. An open run can't be declared completed: the reply
     says what is pending. With status failed, an open run is cancelled."""
     from wfc_runtime.service.journal_entries import Summary, text_of, texts_of
 

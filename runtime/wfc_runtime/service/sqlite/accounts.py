@@ -3,17 +3,17 @@ it, and of the root run."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from wfc_runtime.machine.budget import GATE_VISIT, ROOT, Account, amount, is_used_up, own_accounts, used
+from wfc_runtime.machine.budget import GATE_VISIT, ROOT, Account, is_used_up, least_left, own_accounts
 from wfc_runtime.machine.events import Spent
+from wfc_runtime.service.history import cost_of, shown_event
 
 if TYPE_CHECKING:
     from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
     from wfc_runtime.service.sqlite.work import Work
-    from wfc_runtime.store import HistoryRow, Queries, RunRow
+    from wfc_runtime.store import Queries, RunRow
 
 _PAGE = 500
 
@@ -23,6 +23,7 @@ def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account
     levels = list(levels_of(work, loaded, visit))
     root = levels[-1][0]
     found: dict[str, Account] = {}
+    # From the inside out, so the last level is the root run.
     for run, at in levels:
         found |= own_accounts(
             run.machine,
@@ -33,6 +34,7 @@ def accounts_for(work: Work, loaded: LoadedRun, visit: str) -> dict[str, Account
             created=run.row.created,
             at=work.at,
         )
+    # Known accounts have what was spent so far; new ones are created by the event that charges them.
     return {key: root.now.budget.get(key, account) for key, account in found.items()}
 
 
@@ -64,6 +66,7 @@ def root_of(work: Work, loaded: LoadedRun) -> LoadedRun:
 
 def spend(work: Work, loaded: LoadedRun, accounts: Mapping[str, Account], usage: Mapping[str, float]) -> None:
     """Charge the accounts. A run that has ended with this action owes nothing."""
+    # Without accounts, the root run need not even be loaded.
     root = root_of(work, loaded) if accounts else loaded
     if accounts and usage and root.now.status == "running":
         event = Spent(at=work.at, id=root.next_event_id, usage=dict(usage), accounts=dict(accounts))
@@ -76,6 +79,7 @@ def is_gated(work: Work, loaded: LoadedRun) -> bool:
         return False
     row = work.queries.run_of_key(loaded.row.root)
     known = work.unit.known(row.id) if row is not None else None
+    # Loaded in this call and perhaps changed by it, so the row in the store may be out of date.
     if known is not None:
         return is_used_up(known.now)
     return row is not None and any(one.startswith(GATE_VISIT) for one in row.pending.split())
@@ -83,45 +87,23 @@ def is_gated(work: Work, loaded: LoadedRun) -> bool:
 
 def spent_by(queries: Queries, row: RunRow, session: str | None = None) -> dict[str, float]:
     """The cost of a run and its children so far, from their histories; or only that of one session."""
-    found: dict[str, float] = {}
-    todo = [row]
-    for one in todo:
-        todo += queries.children(one.key)
-        for event in _events(queries, one):
-            data = json.loads(event.data)
-            call = data.get("agent") or data.get("usage") or {}
-            if session is not None and call.get("session") != session:
-                continue
-            if event.kind == "submitted" and "agent" in data:
-                found["steps"] = found.get("steps", 0) + 1
-            for kind in ("usd", "tokens") if event.kind != "spent" else ():
-                found[kind] = found.get(kind, 0) + amount(call.get(kind))
-    return {kind: value for kind, value in found.items() if value}
+    family = [row]
+
+    def events() -> Iterator[dict[str, Any]]:
+        for one in family:
+            family.extend(queries.children(one.key))
+            yield from events_of(queries, one)
+
+    return cost_of(events(), session)
 
 
-def session_of(queries: Queries, row: RunRow, label: str, program: str) -> str | None:
-    """The latest session of a label with an agent's program, from the history of the run that has the label."""
-    found = None
-    for event in _events(queries, row):
-        if event.kind == "session":
-            data = json.loads(event.data)
-            if (data["label"], data["program"]) == (label, program):
-                found = str(data["session"])
-    return found
-
-
-def _events(queries: Queries, row: RunRow) -> Iterator[HistoryRow]:
+def events_of(queries: Queries, row: RunRow) -> Iterator[dict[str, Any]]:
     after = 0
-    while events := queries.history(row.key, after, _PAGE):
-        after = events[-1].seq
-        yield from events
+    while rows := queries.history(row.key, after, _PAGE):
+        after = rows[-1].seq
+        yield from map(shown_event, rows)
 
 
 def left_of(work: Work, loaded: LoadedRun, visit: str) -> dict[str, float]:
     """The remaining budget of an action, by kind: the minimum of all its accounts."""
-    found: dict[str, float] = {}
-    for account in accounts_for(work, loaded, visit).values():
-        for kind, most in account["limit"].items():
-            left = max(0.0, most - used(account, kind, work.at))
-            found[kind] = min(left, found.get(kind, left))
-    return found
+    return least_left(accounts_for(work, loaded, visit), work.at)

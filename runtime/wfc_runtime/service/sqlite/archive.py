@@ -21,6 +21,7 @@ from wfc_runtime.version import __version__
 
 FORMAT = 1
 KIND = "wfc run"
+# Keys of the database are left out: they differ between stores. Parents are named by id.
 _FACTS = (
     "id",
     "workflow",
@@ -43,6 +44,7 @@ def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
     if row.parent is not None:
         raise RequestError("child_run", f"run {row.id} is a child run", "Export its parent instead.")
     runs = [_run_data(queries, one) for one in _family(queries, row)]
+    # Only a run in progress still has secrets; they are removed at its end.
     if not secrets and any(one["snapshot"].get("secrets") for one in runs):
         raise RefusedError(
             "secrets",
@@ -113,7 +115,9 @@ def import_run(
     except WfcError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        # Anything may be in the file. Every error of reading it means that the export is damaged.
         raise _damaged(f"{type(error).__name__}: {error}") from error
+    # Checked before writing, for a better message than that of the constraint.
     for row in changes.created:
         if queries.run(row.id) is not None:
             raise RefusedError(
@@ -142,6 +146,7 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
     rows: dict[str, RunRow] = {}
     awaited: list[tuple[str, str]] = []
     for one in data["runs"]:
+        # Parents first, so that a child finds the row of its parent.
         row = _row(one, rows)
         # Exports of earlier versions contain no line maps.
         texts = (data["modules"][row.digest], data.get("line_maps", {}).get(row.digest))
@@ -150,6 +155,7 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
         )
         machine = pinned_machine(module, row)
         snapshot = _checked_snapshot(row, one, machine)
+        # The inbox is a table of its own, which the export does not contain.
         changes.gates += [(row, visit, row.updated) for visit in sorted(gates_of(machine, snapshot))]
         changes.modules[row.digest] = module_row(module, row.created)
         changes.created.append(row)
@@ -157,6 +163,7 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
         awaited += [(row.id, child) for child in _children(one)]
     if not changes.created or changes.created[0].parent_row is not None:
         raise _damaged("it contains no run")
+    # After all rows are known: a parent comes before the children that it waits for.
     for run, child in awaited:
         if child not in rows:
             raise _damaged(f"run {run} waits for run {child}, which it does not contain")
@@ -165,6 +172,7 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
 
 def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str, line_map: str | None) -> Module:
     """The module of an imported run, if this project has it: in its folder, its sources or its store."""
+    # A version that the store already has was trusted before; its own text is used, not the one in the file.
     kept = queries.module(row.digest)
     found = (
         registry.vouch(row.digest, text, line_map)
@@ -190,6 +198,7 @@ def _children(one: Mapping[str, Any]) -> Iterator[str]:
 def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
     row = RunRow(**{name: one[name] for name in (*_FACTS, *_TIMES)})
     parent = rows[one["parent"]] if one["parent"] is not None else None
+    # Exactly one run without a parent, and it is the first.
     if check_run_id(row.id) in rows or (parent is None and rows):
         raise _damaged(f"run {row.id} is in the wrong place")
     row.parent_row, row.depth = parent, parent.depth + 1 if parent else 1
@@ -197,6 +206,7 @@ def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
     row.snapshot = to_text({**one["snapshot"], "size": size_of(one["state"])})
     row.fields = {str(name): to_text(value) for name, value in one["state"].items()}
     rows[row.id] = row
+    # The version is the number of events, so a gap or a cut history is found here.
     if row.version != len(one["history"]) or [event["seq"] for event in one["history"]] != list(
         range(1, row.version + 1)
     ):
@@ -209,6 +219,7 @@ def _checked_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> Snap
     if snapshot.status != row.status or row.status not in ("running", *ENDED):
         raise _damaged(f"run {row.id} has two statuses, {row.status} and {snapshot.status}")
     if row.status == "running":
+        # A run that has ended is in a final state. A retry checks what it has kept.
         SnapshotCheck(structure_of(machine)).check(snapshot)
     return snapshot
 

@@ -14,14 +14,16 @@ from pathlib import Path
 from wfc_runtime.agents.logs import erase_logs
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
-from wfc_runtime.machine.budget import account_of, checked_usage
-from wfc_runtime.machine.events import BudgetSet, Outcome
+from wfc_runtime.machine.budget import checked_usage, is_used_up, usage_in
+from wfc_runtime.machine.events import BudgetSet, FieldsUpdated, Outcome
 from wfc_runtime.machine.inputs import check_inputs
+from wfc_runtime.machine.updating import read_updates
 from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.answers import displayed
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.clock import SteadyClock, later
+from wfc_runtime.service.history import RECENT, update_with_key, written_by
 from wfc_runtime.service.ids import (
     check_actor,
     check_name,
@@ -32,8 +34,9 @@ from wfc_runtime.service.ids import (
     id_of_key,
     new_id,
 )
-from wfc_runtime.service.interface import Archive, Reply, Service
+from wfc_runtime.service.interface import LEASE_SECONDS, Archive, Reply, Service
 from wfc_runtime.service.journal_entries import Draft
+from wfc_runtime.service.leases import busy_error, check_leasable, lowered_account
 from wfc_runtime.service.replies import (
     Subject,
     cancelled_reply,
@@ -41,7 +44,7 @@ from wfc_runtime.service.replies import (
     with_progress,
 )
 from wfc_runtime.service.server_liveness import LiveServers
-from wfc_runtime.service.sqlite.accounts import spent_by
+from wfc_runtime.service.sqlite.accounts import accounts_for, levels_of, root_of, spend, spent_by
 from wfc_runtime.service.sqlite.archive import export_run, import_run
 from wfc_runtime.service.sqlite.journals import Journals
 from wfc_runtime.service.sqlite.retry import retry
@@ -85,6 +88,7 @@ def migrate_run(
 def _family(queries: Queries, row: RunRow) -> list[RunRow]:
     """A run and the runs of its tasks, which belong to the same module."""
     found = [row]
+    # The list grows while it is read. Children of other workflows have versions of their own.
     for one in found:
         children = queries.children(one.key)
         found += [child for child in children if not child.ended and child.workflow == row.workflow]
@@ -132,6 +136,7 @@ class SqliteService(SqliteViews, Service, Archive):
         self.store = store
         self.registry = registry
         self.limits = limits or Limits()
+        # A clock that is passed in is used as it is: tests control time with it.
         self._clock = SteadyClock() if clock is None else clock
         self.ahead = 0.0
         """How far the time of these runs is ahead of the clock, because of skipped waits. The history still records
@@ -171,6 +176,7 @@ class SqliteService(SqliteViews, Service, Archive):
     def start_module(
         self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
     ) -> Reply:
+        # Before the run exists: invalid inputs must leave no trace in the store.
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
         name = module.workflow.name
 
@@ -202,6 +208,7 @@ class SqliteService(SqliteViews, Service, Archive):
         spent = checked_usage(usage)
         more = {"usage": spent} if spent else {}
         job = partial(submit, run=run, step_id=step_id, result=result, shown=shown, usage=spent, more=more)
+        # A submit usually follows another call on the same run, so its snapshot is in the cache and current.
         return self._work(job, actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
@@ -220,17 +227,18 @@ class SqliteService(SqliteViews, Service, Archive):
 
         def job(work: Work) -> Reply:
             row = work.queries.require(run)
+            # A cancelled run may be cancelled again: a repeated call gets the same reply.
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is already {row.status}: there is nothing to cancel")
             if row.ended:
                 return reply_to(work, work.unit.load(row))
             work.cancel(run, said)
+            # Built from the row: a run that was cancelled without its module can't be loaded.
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
         return self._work(job, actor)
 
     def set_budget(self, run: str, limits: Mapping[str, float], *, actor: str | None = None) -> Reply:
-        """Lower the budget of a root run, or set one. What its family has spent so far counts."""
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
@@ -239,14 +247,102 @@ class SqliteService(SqliteViews, Service, Archive):
                 raise RefusedError(
                     "child_run", f"run {run} is a child run", "Set the budget of its root run."
                 )
-            own = {} if loaded.now.budget.get("") else loaded.machine.budget
-            least = {**own, **{kind: min(most, own.get(kind, most)) for kind, most in limits.items()}}
-            account = account_of(f"`{loaded.row.workflow}`", least, loaded.row.created)
-            account["spent"] = spent_by(work.queries, loaded.row)
+            account = lowered_account(
+                loaded.machine, loaded.now, loaded.row, limits, spent_by(work.queries, loaded.row)
+            )
             event = BudgetSet(at=work.at, id=loaded.next_event_id, account=dict(account))
             work.apply(loaded, event)
             return reply_to(work, loaded)
 
+        return self._work(job, actor)
+
+    def update_state(
+        self, run: str, updates: Json, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        run = check_run_id(run)
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(run)
+            recent = work.queries.history(loaded.row.key, loaded.row.version - RECENT, RECENT)
+            entry = update_with_key(recent, key)
+            if entry is None:
+                work.catch_up(loaded)
+                for visit in loaded.now.pending:
+                    if work.unit.claim_of(loaded, visit) is not None:
+                        raise busy_error(visit)
+                    work.unit.require_free(loaded, visit)
+                changes = read_updates(loaded.machine, updates, self.limits)
+                event = FieldsUpdated(at=work.at, id=loaded.next_event_id, changes=changes)
+                entry = work.apply(loaded, event, more={} if key is None else {"key": key})
+            return {"written": written_by(entry), **reply_to(work, loaded)}
+
+        return self._work(job, actor)
+
+    # -- leases ----------------------------------------------------------------
+    # A claim lasts as long as its process, which holds a lock: neither time nor renewal matters.
+
+    def lease(self, run: str, step_id: str, seconds: float = LEASE_SECONDS, *, returned: bool = True) -> bool:
+        """`returned`: the visit becomes pending again if this process dies. Otherwise it is interrupted."""
+        # A claim creates a file next to the store, which must not be another store by now.
+        self.store.check_files()
+        owner = self.owners.me()
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(run)
+            try:
+                check_leasable(loaded.machine, loaded.now, step_id)
+            except RefusedError:
+                return {"leased": False}
+            # The commit checks again: another server may claim it at the same moment.
+            is_free = not work.unit.claim_of(loaded, step_id) and not is_used_up(root_of(work, loaded).now)
+            if is_free:
+                work.unit.claim(loaded, step_id, owner, returned)
+            return {"leased": is_free}
+
+        return bool(self._work(job, None)["leased"])
+
+    def renew(self, run: str, step_id: str, seconds: float = LEASE_SECONDS) -> bool:
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(run)
+            claim = work.unit.claim_of(loaded, step_id) if step_id in loaded.now.pending else None
+            return {"leased": claim is not None and claim.owner == self.owners.me()}
+
+        return bool(self._work(job, None)["leased"])
+
+    def release(self, run: str, step_id: str, *, call: Mapping[str, Json] | None = None) -> None:
+        record = dict(call or {})
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(run)
+            cost = usage_in(record)
+            levels = list(levels_of(work, loaded, step_id)) if cost else []
+            if levels:
+                # A call that was stopped still has a cost. It counts in the nearest run that goes on; if even the root
+                # has ended before the call did, in the root.
+                going_on = (level for level in levels if level[0].now.status == "running")
+                one, visit = next(going_on, levels[-1])
+                work.unit.note(one, "agent_call", {"step_id": visit, "agent": record})
+                spend(work, one, accounts_for(work, one, visit), cost)
+            claim = work.unit.claim_of(loaded, step_id)
+            if claim is not None and claim.owner == self.owners.me():
+                work.unit.release(claim)
+            return {}
+
+        self._work(job, "server")
+
+    def submit_leased(
+        self, run: str, step_id: str, result: Json, *, actor: str, call: Mapping[str, Json]
+    ) -> Reply:
+        job = partial(
+            submit,
+            run=check_run_id(run),
+            step_id=check_step_id(step_id),
+            result=result,
+            owner=self.owners.me(),
+            more={"agent": dict(call)} if call else {},
+            by_agent=True,
+            usage=usage_in(call),
+        )
         return self._work(job, actor)
 
     def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
@@ -259,6 +355,7 @@ class SqliteService(SqliteViews, Service, Archive):
             queries = self.store.queries
             # Read again in each attempt: the one before failed because the run had changed.
             row = queries.require(run)
+            # Another server's clock may be ahead, and no event is older than the one before it.
             at = later(at, row.updated)
             if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
                 return self.status(run)
@@ -270,6 +367,7 @@ class SqliteService(SqliteViews, Service, Archive):
 
         def job(work: Work) -> Reply:
             loaded = work.unit.find(run)
+            # A reason may quote a secret of the run.
             shown = loaded.now.mask.message(said)
             return {"seq": work.unit.note(loaded, "checkpoint", {"reason": shown}).seq}
 
@@ -336,6 +434,7 @@ class SqliteService(SqliteViews, Service, Archive):
         if not row.ended:
             raise RefusedError("open_run", f"run {run} is in progress", "Cancel it first.")
         erased = self.store.erase(run)
+        # After the deletion is committed: a file that can't be removed must not bring the run back.
         erase_logs(self.store.path, run)
         return erased
 
@@ -374,22 +473,29 @@ class SqliteService(SqliteViews, Service, Archive):
         try:
             for _ in range(_TRIES):
                 work = self._begin(self.store.queries, self._cache, at, who, trusts)
+                # Only the first attempt may use the cache unchecked; after a conflict it is known to be
+                # stale.
                 trusts = False
                 try:
                     reply = job(work)
                 except WfcError as error:
                     if work.unit.trusts:
+                        # The refusal may be due to the stale snapshot, so it is not reported before the store
+                        # has confirmed it.
                         continue
                     work, reply = _only_time(work, error)
                 self._follow(work.unit.at)
                 changes = work.unit.finish()
+                # Without changes there is no commit that could confirm a cached snapshot.
                 if (changes or not work.unit.trusts) and self._commit(changes):
+                    # Only now: a cache must never have what was not committed.
                     work.unit.remember()
                     if self.watch is not None:
                         for row, outcome in work.unit.outcomes:
                             self.watch(row, outcome)
                     break
             else:
+                # Other calls were faster each time. Under the write lock there is no further conflict.
                 reply = self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
         finally:
             self.store.leave()
@@ -437,6 +543,7 @@ class SqliteService(SqliteViews, Service, Archive):
     def _commit(self, changes: Changes) -> bool:
         """Commit the changes. False: a run has changed since it was read."""
         kept = self._kept
+        # The text is compared, since sources that differ only in comments share a digest.
         changes.modules = {key: row for key, row in changes.modules.items() if kept.get(key) != row.text}
         try:
             if changes:

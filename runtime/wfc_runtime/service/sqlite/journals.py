@@ -27,6 +27,8 @@ class Journals:
 
     def log(self, unit: UnitOfWork, loaded: LoadedRun, draft: Draft, at: float) -> Reply:
         """Enter something into the journal of a run."""
+        # The lock covers reading and deciding: two entries at the same time would otherwise both be
+        # considered new.
         with self._lock:
             book = self._book(unit.queries, loaded, at)
             referred = None if draft.refers is None else unit.queries.event(loaded.row.key, draft.refers)
@@ -36,8 +38,10 @@ class Journals:
                 found = (shown_event(row) for row in sorted(rows, key=lambda row: row.seq))
                 book = Book(subject_of(loaded, at), found)
             decided = draft.decide(book)
+        # The same content again: nothing is written.
         if decided.data is None:
             return dict(decided.reply)
+        # The id of an issue is that of its event, which gets the next number.
         opened = {f"{loaded.row.id}:{loaded.row.version + 1}": decided.opens} if decided.opens else {}
         closed = () if decided.closes is None else (decided.closes,)
         loaded.snapshot = with_blockers(loaded.now, opened, closed)
@@ -46,6 +50,7 @@ class Journals:
 
     def _book(self, queries: Queries, loaded: LoadedRun, at: float) -> Book:
         """The journal as it is on disk, as far as a new entry depends on it."""
+        # Popped and put back, which also makes it the most recently used.
         subject, kept = subject_of(loaded, at), self._books.pop(loaded.row.id, None)
         rows = queries.journal(loaded.row.key, kept[1].seq if kept else 0)
         # The last event that is known comes first. Another one: the run was deleted and imported again.

@@ -14,7 +14,7 @@ from wfc_runtime.service.retrying import (
     only,
 )
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
-from wfc_runtime.service.sqlite.work import Work, reply_to
+from wfc_runtime.service.sqlite.work import Work, looked_at
 
 
 def retry(work: Work, run: str, step_id: str) -> Reply | WfcError:
@@ -22,9 +22,10 @@ def retry(work: Work, run: str, step_id: str) -> Reply | WfcError:
     loaded = work.unit.find(run)
     is_failed = is_failed_visit(loaded.now, step_id)
     if not is_failed and work.queries.was_retried(loaded.row.key, step_id):
-        return as_repeated(reply_to(work, loaded))
+        return as_repeated(looked_at(work, loaded))
     try:
         top = _plan(work, loaded, step_id)
+        # The outermost failed run is reopened first; its event leads to those inside it.
         awaiting = _parent_of(work.unit, top)
         if awaiting is None:
             work.reopen(top.row.id)
@@ -33,8 +34,8 @@ def retry(work: Work, run: str, step_id: str) -> Reply | WfcError:
             event = ChildRetried(at=work.at, id=awaiting.next_event_id, visit=visit, index=index)
             work.apply(awaiting, event, visit)
     except RefusedError as refused:
-        raise with_next_call(run, loaded.now, refused, reply_to(work, loaded)) from None
-    return reply_to(work, loaded)
+        raise with_next_call(run, loaded.now, refused, looked_at(work, loaded)) from None
+    return looked_at(work, loaded)
 
 
 def _plan(work: Work, loaded: LoadedRun, step_id: str) -> LoadedRun:
@@ -42,6 +43,7 @@ def _plan(work: Work, loaded: LoadedRun, step_id: str) -> LoadedRun:
     parent = _parent_of(work.unit, loaded)
     visit = chosen_visit(loaded.now, step_id, parent.row.id if parent else None)
     work.retries[loaded.row.id] = work.whole_retry(loaded, visit)
+    # A parent that failed only because of this child goes on with it.
     while parent is not None and parent.now.status == "failed":
         work.retries[parent.row.id] = only(parent.now, parent.row.id, loaded.row.id)
         loaded, parent = parent, _parent_of(work.unit, parent)

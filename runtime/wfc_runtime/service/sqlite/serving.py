@@ -7,35 +7,27 @@ are left to the agent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import EXECUTORS, Grant, can_execute, execute, refusal_of
 from wfc_runtime.execute.paths import clear_scratch
+from wfc_runtime.git_proof import COMMAND
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of
-from wfc_runtime.service.sqlite.accounts import accounts_for, levels_of, spend
+from wfc_runtime.service.journal_entries import Draft
 from wfc_runtime.service.sqlite.engine import SqliteService
+from wfc_runtime.service.sqlite.runnable import look_at, scope_of
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
 from wfc_runtime.service.sqlite.work import Work, submit
-from wfc_runtime.service.sqlite.workers import (
-    Job,
-    Lead,
-    RunnableAction,
-    View,
-    Workers,
-    look_at,
-    scope_of,
-    shown,
-)
+from wfc_runtime.service.workers import Job, Lead, RunnableAction, View, Workers, shown
 from wfc_runtime.store import Store
 
 ACTOR = "server"
@@ -101,6 +93,7 @@ class ServingService(SqliteService):
         def look(run: str) -> Reply:
             return super(ServingService, self).status(run, masked=masked)
 
+        # A page that looks must not wait for the work.
         return look(run) if masked else self._led_on(look(run), look)
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
@@ -111,12 +104,23 @@ class ServingService(SqliteService):
     def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
         return self._led_on(super().retry(run, step_id, actor=actor), super().next_step)
 
+    def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
+        if not self._grant.refusal(COMMAND):
+            draft = draft.proved(lambda: self.journal(draft.run), partial(self._look_at_files, draft.run))
+        return super().log(draft, actor=actor)
+
+    def _look_at_files(self, run: str, kind: str, parameters: dict[str, Json]) -> dict[str, Json]:
+        """The result of a git step that is no part of the workflow."""
+        found = execute({"type": kind, "parameters": {**parameters, "otherwise": "skip"}}, self._grant, run)
+        return {"skipped": found["error"]["message"]} if "error" in found else found
+
     def _led_on(self, reply: Reply, look: Callable[[str], Reply]) -> Reply:
         """The reply after the server has done everything that it can, or after its time is up."""
         run = reply["workflow_id"]
         row = self.store.queries.run(run)
         assert row is not None
         view = self.look(row.root)
+        # Nothing to do here: only due retries and runnable actions make a family worth leading.
         if not view.runnables and (view.due is None or view.needs_agent):
             # An action that was in progress a moment ago may have ended.
             return self._explained(look(run) if "running" in reply else reply)
@@ -130,6 +134,7 @@ class ServingService(SqliteService):
             structure = structure_of(self.definition(reply["workflow_id"])[1])
             asked = {structure.nodes[state].name: one for state, one in structure.steps.items()}
             for action in actions:
+                # `step_id` is a visit; the structure is indexed by the step's name.
                 effect = asked.get(action["step_id"].partition("@")[0])
                 is_meant = isinstance(effect, Ask) and effect.runner == "server"
                 if is_meant and (why := refusal_of(action, self._grant)):
@@ -141,6 +146,7 @@ class ServingService(SqliteService):
         effects = {
             visit: loaded.machine.steps[one.state]
             for visit, one in pending
+            # An interrupted action is left to the agent, who has to find out what was done.
             if one.resume_at is None and one.interrupted_at is None
         }
         asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask)}
@@ -155,10 +161,12 @@ class ServingService(SqliteService):
 
     def tick(self, run: str | None = None) -> float | None:
         """Also executes the actions of this server that become pending by it."""
+        # Asked before the tick, which processes what is due and so empties the list.
         moved = self._families_to_move() if run is None else []
         due = super().tick(run)
         for root in moved:
             if self.look(root).runnables:
+                # Zero seconds: started, but not waited for.
                 self.workers.lead(root, 0)
         return due
 
@@ -192,18 +200,7 @@ class ServingService(SqliteService):
         return self._clock() + self.ahead
 
     def claim(self, runnable: RunnableAction) -> bool:
-        # A claim creates a file next to the store, which must not be another store by now.
-        self.store.check_files()
-        owner = self.owners.me()
-
-        def job(work: Work) -> Reply:
-            loaded = work.unit.find(runnable.run)
-            free = runnable.visit in loaded.now.pending and not work.unit.claim_of(loaded, runnable.visit)
-            if free:
-                work.unit.claim(loaded, runnable.visit, owner, self.by_agent(runnable))
-            return {"claimed": free}
-
-        return bool(self._work(job, ACTOR)["claimed"])
+        return self.lease(runnable.run, runnable.visit, returned=self.by_agent(runnable))
 
     def by_agent(self, runnable: RunnableAction) -> bool:
         """Whether an agent does the action. It becomes pending again if this process dies; a command is interrupted."""
@@ -216,8 +213,9 @@ class ServingService(SqliteService):
 
     def finish(self, runnable: RunnableAction, result: Json) -> bool:
         if self.gives_back and self.workers.closed:
-            self._let_go(runnable)
+            self.release(runnable.run, runnable.visit)
             return True
+        # The action was stopped because the server closes, so the result is not one of the step.
         if self.workers.closed and (result.get("error") or {}).get("code") == "interrupted":
             self._interrupt(runnable)
             return True
@@ -225,35 +223,20 @@ class ServingService(SqliteService):
             self._answer(runnable, result)
         except RefusedError as refused:
             if refused.code == "result_misfit":
+                # The output does not fit the schema: the step fails with that reason, since no one could
+                # correct it.
                 self._answer(runnable, {"error": {"code": refused.code, "message": refused.message}})
             elif refused.code == "result_unfit":
                 self._answer(runnable, {"error": {"code": "output_invalid", "message": refused.message}})
             else:
-                self._let_go(runnable)
+                self.release(runnable.run, runnable.visit)
         return True
 
-    def _answer(
-        self,
-        runnable: RunnableAction,
-        result: Json,
-        *,
-        actor: str = ACTOR,
-        more: Mapping[str, Json] = MappingProxyType({}),
-        by_agent: bool = False,
-        usage: Mapping[str, Json] = MappingProxyType({}),
-    ) -> None:
+    def _answer(self, runnable: RunnableAction, result: Json) -> None:
         owner = self.owners.me()
-        job = partial(
-            submit,
-            run=runnable.run,
-            step_id=runnable.visit,
-            result=result,
-            owner=owner,
-            more=more,
-            by_agent=by_agent,
-            usage=usage,
+        self._work(
+            partial(submit, run=runnable.run, step_id=runnable.visit, result=result, owner=owner), ACTOR
         )
-        self._work(job, actor)
 
     def _interrupt(self, runnable: RunnableAction) -> None:
         """This server ends and has stopped its actions. How far they had come is unknown."""
@@ -261,6 +244,7 @@ class ServingService(SqliteService):
         def job(work: Work) -> Reply:
             loaded = work.unit.find(runnable.run)
             claim = work.unit.claim_of(loaded, runnable.visit)
+            # Another server may have taken over the claim in the meantime.
             if claim is not None and claim.owner == self.owners.me():
                 if runnable.visit in loaded.now.pending:
                     work.interrupt(loaded, claim)
@@ -269,29 +253,10 @@ class ServingService(SqliteService):
 
         self._work(job, ACTOR)
 
-    def _let_go(self, runnable: RunnableAction, call: Mapping[str, Json] = MappingProxyType({})) -> None:
-        """Release a claim whose result is no longer needed. `call`: what an agent's call has cost all the same."""
-
-        def job(work: Work) -> Reply:
-            loaded = work.unit.find(runnable.run)
-            cost = {kind: call[kind] for kind in ("usd", "tokens") if call.get(kind)}
-            levels = levels_of(work, loaded, runnable.visit) if cost else ()
-            # A child that was cancelled takes no entries any more, but its call has cost something all the same.
-            for run, visit in levels:
-                if run.now.status == "running":
-                    work.unit.note(run, "agent_call", {"step_id": visit, "agent": dict(call)})
-                    spend(work, run, accounts_for(work, run, visit), cost)
-                    break
-            claim = work.unit.claim_of(loaded, runnable.visit)
-            if claim is not None and claim.owner == self.owners.me():
-                work.unit.release(claim)
-            return {}
-
-        self._work(job, ACTOR)
-
 
 def _within(grant: Grant, limits: Limits) -> Grant:
     """Limit the output to the size of a result. Files may be larger than what commands print."""
+    # Some room is left for the other fields of a result and for escaped characters.
     most = limits.result_bytes * 95 // 100
     return replace(
         grant,

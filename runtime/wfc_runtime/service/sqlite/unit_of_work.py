@@ -24,6 +24,7 @@ from wfc_runtime.store import Changes, ClaimRow, HistoryRow, ModuleRow, Queries,
 
 # A cache of snapshots, so that the next call on a run does not have to read all of its fields again.
 
+# Bounded in both ways: runs are usually small, but one may be as large as the state limit.
 _MOST_RUNS = 256
 _MOST_BYTES = 8 * 1024 * 1024
 
@@ -93,6 +94,7 @@ def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, ro
         return known
     kept = queries.module(row.digest)
     if kept is None:
+        # The snapshot is needed for the hint: whether the current version has the steps that it waits in.
         raise _stranded(registry, cache.load(queries, row)[1], row, "it is not in the store")
     try:
         return registry.pin(row.digest, kept.text, kept.line_map)
@@ -211,6 +213,7 @@ class UnitOfWork:
         """A stored run. If this process was the last to change it, the store is not asked first."""
         row = self.cache.last_seen(run_id) if self.trusts else None
         # Another process may have claimed an action of such a run without changing its version.
+        # Whether a family has claims was known when the row was read, and may have changed.
         if row is None or row.may_be_served:
             self.trusts = False
             row = self.queries.require(run_id)
@@ -255,6 +258,7 @@ class UnitOfWork:
         for name in outcome.written:
             # A field that equals the result of an event is stored as a reference to it, not as a second copy.
             loaded.written[name] = loaded.row.version + 1 if name in kept else None
+        # Fields that were redacted at the end of the run have to be written again.
         loaded.written.update(dict.fromkeys(outcome.forgotten))
         kind, data = event_kind(event, outcome), event_data(event, outcome, more, redaction, kept)
         # Time and dead servers have no actor, even if a call triggered the event.
@@ -274,6 +278,7 @@ class UnitOfWork:
     def claims(self, row: RunRow) -> list[ClaimRow]:
         """The claims of a run's family. A run that is being created has none."""
         if row.root not in self._claims:
+            # A run that is being created has no key yet.
             known = row.root and row.may_be_served
             self._claims[row.root] = self.queries.claims(row.root) if known else []
         return self._claims[row.root]
@@ -284,6 +289,7 @@ class UnitOfWork:
 
     def claim(self, loaded: LoadedRun, visit: str, owner: str, returned: bool = False) -> None:
         claim = ClaimRow(loaded.row.root, loaded.row.key, visit, self.at, owner, returned)
+        # With the version that was read: the commit refuses the claim if the run has moved since.
         self._changes.claims.append((claim, loaded.read_version))
 
     def release(self, claim: ClaimRow) -> None:
@@ -291,6 +297,7 @@ class UnitOfWork:
 
     def require_free(self, loaded: LoadedRun, visit: str) -> None:
         """Make the commit fail if the visit has been claimed by then."""
+        # A family without claims is checked by the update itself, see `_UNSERVED`.
         if loaded.row.may_be_served:
             self._changes.free.append((loaded.row, visit))
 
@@ -310,6 +317,7 @@ class UnitOfWork:
         data = to_text({"reason": error["message"], "status": "cancelled"})
         self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
         row.snapshot = snapshot.to_json(with_state=False)
+        # Put into the changes directly: the run is not among the loaded ones, since it has no machine.
         self._changes.updated[row.key] = (row, read_version)
         self._changes.closed_gates += [(row, visit) for visit in known.pending]
         self.closed.add(row.id)
@@ -321,6 +329,7 @@ class UnitOfWork:
         row.turned = row.turned or row.status != snapshot.status
         row.status = snapshot.status
         row.due = snapshot.due
+        # Lists show the first few; the snapshot has all of them.
         row.pending = " ".join(list(snapshot.pending)[:_PENDING_SHOWN])
         row.updated = self.at
         entry.seq = row.version
@@ -334,6 +343,7 @@ class UnitOfWork:
             # In the order of the state, which is the order in which fields were first written.
             for name, value in snapshot.state.items():
                 if loaded.read_version == _NEW or name in loaded.written:
+                    # A number refers to an event with that result; its text is not stored twice.
                     row.fields[name] = loaded.written.get(name) or to_text(value)
             if loaded.read_version != _NEW:
                 self._changes.updated[row.key] = (row, loaded.read_version)

@@ -39,6 +39,7 @@ from wfc_runtime.service.views import (
     newest_first,
     path_reply,
     relative,
+    starter_of,
     state_reply_at,
     visits_of,
 )
@@ -85,6 +86,7 @@ class SqliteViews:
         beginning: str | None = None,
     ) -> Reply:
         statuses = statuses_of(status)
+        # One row more than asked for tells whether there is a further page.
         count = _count(limit)
         earlier = None if before is None else self._queries.require(check_run_id(before)).key
         chosen = ListFilter(workflow and check_name(workflow), beginning and check_run_id(beginning))
@@ -111,6 +113,7 @@ class SqliteViews:
         reply: Reply = {"waiting": found, "total": self._queries.count_gates()}
         if len(gates) > count:
             last = gates[count - 1]
+            # `repr` keeps all digits of the time, so that the cursor finds exactly this row again.
             reply["after"] = f"{last.since!r} {last.run} {last.visit}"
         return reply
 
@@ -123,6 +126,7 @@ class SqliteViews:
             return []
         actions = [one for one in actions_of(status) if one["step_id"] == visit]
         root = row if row.root == row.key else self._queries.run_of_key(row.root)
+        # The inbox lists children as well, and a person knows the root run.
         entry = {**relative(row), "since": timestamp(since)}
         if root is not None and root is not row:
             entry["root"] = relative(root)
@@ -133,6 +137,7 @@ class SqliteViews:
     def changes(self, after: str | None = None, *, watching: Sequence[str] = ()) -> Reply:
         row, seal, claims = _feed_cursor(after)
         changed, known, last, last_seal, claimed = self._queries.feed(row, _BURST + 1)
+        # A claim changes no row of the history, so the feed has a mark of its own for it.
         mark = crc32(claimed.encode("utf-8", "surrogatepass"))
         reply: Reply = {"cursor": f"{last}-{last_seal}-{mark}", "changes": []}
         if after is None:
@@ -202,12 +207,14 @@ class SqliteViews:
         events = self._queries.history(row.key, after, count)
         last = events[-1].seq if events else after
         if len(events) < count and last < row.version:
+            # The row has a checksum, so its version is right and the event must exist.
             raise damaged(self.store.path, f"event {last + 1} of run {run} is missing")
         return history_reply(row, events, after)
 
     def _latest(self, row: RunRow, before: int, count: int, kinds: frozenset[str] | None) -> Reply:
         found: list[Reply] = []
         portion = count
+        # Most events may be unwanted kinds, so pages are read until enough were found.
         while len(found) <= count:
             rows = self._queries.latest(row.key, before, portion + 1)
             found += [event for event in map(shown_event, rows) if is_wanted(event, kinds)]
@@ -224,6 +231,7 @@ class SqliteViews:
     def visits(self, run: str, *, before: int = 0, limit: int = 200) -> Reply:
         row, _, machine, snapshot = self._whole(run)
         end = _event_number(before)
+        # As many events as asked for, but none after the last one.
         first = max(min(end - 1, row.version) - _count(limit), 0)
         events = [shown_event(one) for one in self._all_events(row, first)]
         bars = visits_of(structure_of(machine), events, snapshot.visits, snapshot.pending)
@@ -236,8 +244,10 @@ class SqliteViews:
         with self._paths_lock:
             path = self._paths.pop(row.id, None)
             # A run that has moved to another version has other states.
+            # Going back in time, or to other states, means starting over.
             if path is None or path.seq > last or path.structure is not structure_of(machine):
                 path = Path(structure_of(machine))
+            # Only the new events are followed: a page asks again after every change.
             path.follow(shown_event(one) for one in self._all_events(row, path.seq, last))
             self._paths[row.id] = path
             while len(self._paths) > _PATHS:
@@ -249,6 +259,7 @@ class SqliteViews:
     ) -> Reply:
         row, snapshot = self._cache.load(self._queries, self._queries.require(check_run_id(run)))
         reply: Reply = {**relative(row), "digest": row.digest}
+        reply |= starter_of([shown_event(one) for one in self._queries.history(row.key, 0, 1)])
         if row.parent is not None:
             own = child_row(row, snapshot, self._clock())
             reply |= {name: own[name] for name in ("step_id", "position", "item") if name in own}
@@ -273,6 +284,7 @@ class SqliteViews:
             )
         events = [shown_event(one) for one in self._all_events(row, 0)]
         state, unknown, wrote = folded_state(machine.initial, events, seq, snapshot.shown_state)
+        # Values that the history does not have are computed by a replay, which is slow.
         if unknown:
             then = replayed(machine, row.id, events, seq, self.limits, self._child_result)
             shown = then.shown_state if then is not None else {}
@@ -283,7 +295,7 @@ class SqliteViews:
     def _child_result(self, run: str) -> dict[str, Json] | None:
         row = self._queries.run(run)
         whole = self._queries.whole(row.key) if row is not None else None
-        if whole is None or whole[0].status != "completed":
+        if whole is None or whole[0].status not in ("completed", "failed"):
             return None
         return Snapshot.from_json(whole[0].snapshot, whole[1]).outcome
 

@@ -39,6 +39,7 @@ from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.history import answer_digest
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.journal_reports import subject_of, with_reported_blockers
+from wfc_runtime.service.leases import claimed_error, not_claimed_error
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import STOPPED, held_back_reply, with_workers, worker
 from wfc_runtime.service.retrying import Retrying, check_child, whole
@@ -80,6 +81,7 @@ class Work:
         self.queries = unit.queries
         self.ahead = ahead
         self.limits = limits
+        # Consequences in other runs of the family, in the order in which they arose.
         self._todo: deque[Callable[[], None]] = deque()
         self._settling = False
         self._asked = ""
@@ -118,7 +120,7 @@ class Work:
         self._todo += [partial(self.reopen, child_id) for child_id in outcome.reopened]
         self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
         if loaded.now.status != "running":
-            ended = loaded.now.outcome if loaded.now.status == "completed" else {"error": loaded.now.error}
+            ended = loaded.now.outcome
             # A result of a server may be larger than the usual limit, and the parent must be able to store it as
             # well.
             served = loaded.now.room > 0
@@ -131,6 +133,7 @@ class Work:
 
     def _compute(self, loaded: LoadedRun) -> None:
         """Execute the first pending action that needs no grant. Its own event leads to the next one."""
+        # A loop of pure actions would otherwise keep the call, and its commit, from ever ending.
         if self._computed >= MOST_COMPUTED:
             return
         found = pure_action(loaded.machine, loaded.now)
@@ -141,6 +144,7 @@ class Work:
 
     def _answer_as_server(self, loaded: LoadedRun, visit: str, result: Json) -> None:
         event = Submit(at=self.at, id=loaded.next_event_id, visit=visit, result=result, served=True)
+        # The history must show who did it: the server, not the caller.
         actor, self.unit.actor = self.unit.actor, "server"
         try:
             self.apply(loaded, event, visit, shown_digest(loaded, visit))
@@ -311,6 +315,7 @@ class Work:
             except DefinitionError:
                 self._stop_without_module(row, reason)
                 return
+        # It may have ended by itself earlier in this call.
         if loaded.now.status == "running":
             event = Cancel(at=self.at, id=loaded.next_event_id, reason=reason, keeps=keeps)
             self.apply(loaded, event)
@@ -339,6 +344,7 @@ class Work:
             if found.ended and self.unit.known(found.id) is None:
                 return
             parent = self.unit.load(found)
+        # The parent may have stopped waiting for it, such as after a deadline.
         place = parent.now.place_of(row.id)
         if place is not None:
             self._end_child(parent, *place, result, secrets, served)
@@ -397,11 +403,12 @@ def submit(
         if step_id not in loaded.now.pending:
             answered = work.queries.answer(loaded.row.key, step_id)
             if answered is not None:
-                return repeat_reply(loaded, answered, result, reply_to(work, loaded))
+                return repeat_reply(loaded, answered, result, looked_at(work, loaded))
         # Otherwise the answer itself ends the wait, and catching up first would make it a late one.
         if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
             work.catch_up(loaded)
         check_shown(loaded, step_id, shown)
+        # Only a pending visit can be claimed; for any other the machine gives the reason for the refusal.
         claim = _checked_claim(work, loaded, step_id, owner) if step_id in loaded.now.pending else None
         served = owner is not None and not by_agent
         cost = usage_of(loaded.machine, loaded.now, step_id, result, usage)
@@ -411,7 +418,15 @@ def submit(
         if given is not result:
             # The history has the report; the digest recognises the answer if it is sent again.
             more = {**more, "answer": answer_digest(event_id, result)}
-        event = Submit(at=work.at, id=event_id, visit=step_id, result=given, served=served)
+        event = Submit(
+            at=work.at,
+            id=event_id,
+            visit=step_id,
+            result=given,
+            served=served,
+            worktree=more.get("agent", {}).get("worktree"),
+        )
+        # Looked up now: after the event, the visit is no longer pending.
         state = before[step_id].state if step_id in before else ""
         entry = work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
         refusal = work.refusal
@@ -425,11 +440,13 @@ def submit(
             work.unit.release(claim)
         spend(work, loaded, accounts, cost)
     except RefusedError as refused:
+        # An agent that was told to wait may submit when the clock has already ended the wait.
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
-        raise with_next_call(run, loaded.now, refused, reply_to(work, loaded)) from None
+        raise with_next_call(run, loaded.now, refused, looked_at(work, loaded)) from None
     if refusal is not None:
-        return with_next_call(run, loaded.now, refusal, reply_to(work, loaded))
+        # Returned, not raised: the refused attempt is counted, and that has to be committed first.
+        return with_next_call(run, loaded.now, refusal, looked_at(work, loaded))
     return with_new(reply_to(work, loaded), before)
 
 
@@ -438,25 +455,32 @@ def _checked_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | Non
     claim = work.unit.claim_of(loaded, step_id)
     if claim is None:
         if owner is not None:
-            raise RefusedError("not_claimed", f"`{step_id}` is no longer claimed by this server")
+            raise not_claimed_error(step_id)
         # An agent answers a step that no server has claimed. The commit fails if one claims it at the same moment.
         work.unit.require_free(loaded, step_id)
     elif claim.owner != owner:
-        raise RefusedError("claimed", f"the server is executing `{step_id}`; do not do it yourself")
+        raise claimed_error(step_id)
     return claim
 
 
 def reply_to(work: Work, loaded: LoadedRun) -> Reply:
     key = loaded.row.key
+    # Actions that the server is about to claim are shown as running at once, so that no agent begins them.
     claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
     claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
     if loaded.now.status == "running" and is_gated(work, loaded):
         return held_back_reply(answers.subject_of(loaded))
-    return answers.reply_to(loaded, work.at, claimed)
+    return answers.reply_to(loaded, work.at, claimed, _blockers_below(work, loaded))
+
+
+def _blockers_below(work: Work, loaded: LoadedRun) -> dict[str, str]:
+    """The open blockers of the runs that the run waits for."""
+    waits = any(one.children for one in loaded.now.pending.values())
+    return work.queries.blockers_below(loaded.row.key) if waits else {}
 
 
 def looked_at(work: Work, loaded: LoadedRun) -> Reply:
-    """The reply to a caller that only looks: it also shows who works on the run's children."""
+    """The reply to a caller that looks, repeats a call or was refused: it also shows who works on the children."""
     reply = reply_to(work, loaded)
     if not any(one.children for one in loaded.now.pending.values()):
         return reply
@@ -465,5 +489,6 @@ def looked_at(work: Work, loaded: LoadedRun) -> Reply:
     for claim in work.unit.claims(loaded.row):
         row = work.queries.run_of_key(claim.run)
         if row is not None and row.parent == loaded.row.key:
+            # A claim is current, whereas the last answer may be that of a worker who is gone.
             workers[row.id] = worker("server", claim.at)
     return with_workers(reply, workers.get)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from wfc_runtime.contract import ENDED, Json
-from wfc_runtime.errors import RefusedError, RequestError, StoreError
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError, StoreError
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.service.ids import check_run_id
 from wfc_runtime.service.interface import Reply
@@ -56,25 +57,46 @@ class TemporalArchive(TemporalViews):
         found = await self._calls.rpc.describe(run)
         if found.status == WorkflowExecutionStatus.RUNNING:
             raise RefusedError("open_run", f"run {run} is in progress", "Cancel it first.")
-        family = await self._family_of(run)
+        family = await self._family_of(run, what_is_left=True)
         # The run itself last: a deletion that was interrupted can be repeated.
         for member in reversed(family):
             await self._delete(member)
         return len(family)
 
-    async def _family_of(self, run: str) -> list[str]:
-        """A run and its descendants, parents first."""
-        family = [run]
-        for member in family:
-            events = await self._all_events(member, 0)
-            family += [child for event in events for child in event.get("children", ())]
+    async def _family_of(self, run: str, *, what_is_left: bool = False) -> list[str]:
+        """A run and its descendants, parents first; on request, without those that were deleted: by Temporal's
+        retention, or by a deletion that was interrupted."""
+        family: list[str] = []
+        found = [run]
+        for member in found:
+            try:
+                events = await self._all_events(member, 0)
+            except NotFoundError:
+                if what_is_left and member != run:
+                    continue
+                raise
+            family.append(member)
+            found += [child for event in events for child in event.get("children", ())]
         return family
 
-    async def _delete(self, run: str) -> None:
+    async def _executions_of(self, run: str) -> list[str]:
+        """The executions of a run, the latest one last. Each knows the one before it; the server's index, which lags
+        behind, adds those that lie before a gap."""
         latest = (await self._calls.rpc.describe(run)).run_id
+        found: dict[str, None] = {}
+        execution: str | None = latest
+        # Temporal may have deleted an earlier one.
+        with suppress(NotFoundError):
+            while execution is not None:
+                found[execution] = None
+                part = await self._calls.rpc.query(run, "entries", [0, 0], dict[str, Any], execution)
+                execution = part["previous"]
         query = f"{feed_query(self.settings.task_queue)} AND WorkflowId = '{run}'"
-        ids = {latest, *[execution.run_id async for execution in self._executions(query)]}
-        for one in sorted(ids, key=lambda id: id == latest):
+        found |= {one.run_id: None async for one in self._executions(query)}
+        return list(reversed(found))
+
+    async def _delete(self, run: str) -> None:
+        for one in await self._executions_of(run):
             request = DeleteWorkflowExecutionRequest(
                 namespace=self.client.namespace,
                 workflow_execution=Execution(workflow_id=run, run_id=one),

@@ -13,14 +13,23 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
-from wfc_runtime.service.answers import as_repeated
+from wfc_runtime.service.answers import as_repeated, with_blockers
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.replies import Subject, Worker, cancelled_reply, with_workers, worker
 from wfc_runtime.service.temporal.children import NAME
 from wfc_runtime.service.temporal.codec import cancel_reason, from_error, keyring_of, read_cancel_reason
 from wfc_runtime.service.temporal.connection import translated
 from wfc_runtime.service.temporal.encryption import UnreadableError
-from wfc_runtime.service.temporal.messages import Answer, CallResult, Note, Seed
+from wfc_runtime.service.temporal.messages import (
+    Answer,
+    BudgetChange,
+    CallResult,
+    Entry,
+    Lease,
+    Note,
+    Seed,
+    StateUpdates,
+)
 from wfc_runtime.service.temporal.rpc import ClosedError, Rpc, SentAgainError, WorkerUnableError, unknown_run
 
 # Queries and updates.
@@ -28,6 +37,12 @@ from wfc_runtime.service.temporal.rpc import ClosedError, Rpc, SentAgainError, W
 _SETTLE = 5.0
 # Temporal delivers the end of a child to its parent asynchronously. A caller expects the state after its own call.
 """Seconds that a reply waits for its effects on parent and child runs."""
+
+
+def _children_in(reply: Reply) -> list[str]:
+    """The child runs that a reply lists."""
+    listed = [one["parameters"].get("children", ()) for one in actions_of(reply)]
+    return [str(child["workflow_id"]) for one in listed for child in one]
 
 
 class Calls:
@@ -53,18 +68,26 @@ class Calls:
             await self.settle(run)
             found = await self.said(run, progress, masked)
         reply = await self.reply(run, found)
-        listed = [one["parameters"].get("children", []) for one in actions_of(reply)] if workers else []
-        children = [child["workflow_id"] for one in listed for child in one]
-        answers = await asyncio.gather(*map(self._worker, children))
-        return with_workers(reply, dict(zip(children, answers, strict=True)).get) if children else reply
+        children = _children_in(reply) if workers else []
+        if not children:
+            return reply
+        found_below = dict(zip(children, await asyncio.gather(*map(self._below, children)), strict=True))
+        reply = with_workers(reply, lambda child: found_below[child][0])
+        below = {issue: text for _, blockers in found_below.values() for issue, text in blockers.items()}
+        return with_blockers(reply, below, is_for_agent="rules" in reply)
 
-    async def _worker(self, child: str) -> Worker | None:
-        """The agent that works on a child; None if there is none, or if no worker of the task queue answers."""
+    async def _below(self, child: str) -> tuple[Worker | None, dict[str, str]]:
+        """The agent that works on a child, and the open blockers of the child and those below it; nothing if no worker
+        of the task queue answers."""
         try:
             said = await self.rpc.query(child, "look", [self.time(), False], CallResult)
         except (WfcError, ClosedError):
-            return None
-        return None if said.answered_at is None else worker(said.answered_by, said.answered_at)
+            return None, {}
+        blockers = {one["issue_id"]: one["description"] for one in said.reply.get("blockers", ())}
+        for _, more in await asyncio.gather(*map(self._below, _children_in(said.reply))):
+            blockers |= more
+        by = None if said.answered_at is None else worker(said.answered_by, said.answered_at)
+        return by, blockers
 
     async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
@@ -151,6 +174,39 @@ class Calls:
             said = await self.said(run)
         return await self.reply(run, said)
 
+    async def lease(self, run: str, asked: Lease) -> bool:
+        """Whether a lease was taken, renewed or given back."""
+        asked.at = self.simulated_time()
+        try:
+            return await self.rpc.update(run, "lease", asked, bool)
+        except (RefusedError, ClosedError, NotFoundError):
+            return False
+
+    async def charge(self, run: str, visit: str, entry: Entry) -> None:
+        """Record what a call has cost: in its run or, if that has ended, in the nearest one around it that has not."""
+        entry.at = self.simulated_time()
+        while True:
+            entry.visit, entry.data = visit, {**entry.data, "step_id": visit}
+            try:
+                await self.rpc.update(run, "record", entry, type(None))
+                return
+            except (RefusedError, ClosedError):
+                seed, _ = await self.whole(run)
+                if seed.parent is None:
+                    return
+                run, visit = seed.parent, seed.visit or ""
+
+    async def record(self, run: str, entry: Entry) -> None:
+        entry.at = self.simulated_time()
+        await self.rpc.update(run, "record", entry, type(None))
+
+    async def set_budget(self, run: str, change: BudgetChange) -> None:
+        change.at = self.simulated_time()
+        try:
+            await self.rpc.update(run, "set_budget", change, type(None))
+        except ClosedError:
+            raise RefusedError("finished", "the run has ended") from None
+
     async def note(self, run: str, note: Note) -> int:
         """Enter something into the journal; returns the number of its event. Raises `RefusedError`."""
         note.at = self.simulated_time()
@@ -158,6 +214,15 @@ class Calls:
             return await self.rpc.update(run, "note", note, int)
         except ClosedError:
             raise RefusedError("finished", "the run has ended, so its journal is closed") from None
+
+    async def update_state(self, run: str, asked: StateUpdates) -> Reply:
+        asked.at = self.simulated_time()
+        try:
+            written = await self.rpc.update(run, "update_state", asked, dict[str, Any])
+        except ClosedError:
+            status = (await self.look(run))["status"]
+            raise RefusedError("finished", f"the run is {status}: nothing is pending") from None
+        return {"written": written, **await self.look(run)}
 
     async def _judged(self, run: str, answer: Answer) -> Reply:
         # A query, since the run can't accept this answer: it has ended, or it has the answer already.
@@ -168,10 +233,11 @@ class Calls:
             return await self._answered_before(run, answer, refused)
 
     async def _answered_before(self, run: str, answer: Answer, refused: RefusedError) -> Reply:
-        # Each execution only knows the answers that it got itself, so the chain is searched backwards.
         """Look for the answer in earlier executions of the run."""
+        # Each execution only knows the answers that it got itself, so the chain is searched backwards.
         part = await self.rpc.query(run, "history", [0, 1], dict[str, Any])
-        while refused.code == "not_pending" and part["previous"] is not None and not answer.unfit:
+        may_know = refused.code in ("not_pending", "finished") and not answer.unfit
+        while may_know and part["previous"] is not None:
             execution = part["previous"]
             try:
                 said = await self.rpc.query(run, "judge", [answer], CallResult, execution)

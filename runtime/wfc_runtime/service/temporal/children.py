@@ -144,10 +144,8 @@ class ChildRuns:
                 computes = host.seed.computes and pure_action(beginning.machine, first.snapshot) is not None
                 if first.started or computes:
                     self.unsettled.add(child.id)
-            case "completed":
-                self._end_unborn(child, first.snapshot.outcome, first.secrets)
             case _:
-                self._end_unborn(child, {"error": first.snapshot.error}, first.secrets)
+                self._end_unborn(child, first.snapshot.outcome, first.secrets)
 
     def _end_unborn(self, child: Child, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
         self._host.unborn.add(child.id)

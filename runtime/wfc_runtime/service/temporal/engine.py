@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -15,14 +15,15 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import DefinitionError, RefusedError, StoreError
-from wfc_runtime.machine.budget import checked_usage
+from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError
+from wfc_runtime.machine.budget import checked_usage, usage_in
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.redaction import secrets_in
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import definition_changed, missing_steps
+from wfc_runtime.service.history import cost_of
 from wfc_runtime.service.ids import (
     check_actor,
     check_name,
@@ -33,7 +34,7 @@ from wfc_runtime.service.ids import (
     id_of_key,
     new_id,
 )
-from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.interface import LEASE_SECONDS, Reply, Service
 from wfc_runtime.service.journal_entries import Draft
 from wfc_runtime.service.replies import listed_inputs
 from wfc_runtime.service.temporal import search_attributes
@@ -43,7 +44,17 @@ from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
 from wfc_runtime.service.temporal.host import INPUTS, JOURNAL_GREW
 from wfc_runtime.service.temporal.listing import Recent
-from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Note, Seed
+from wfc_runtime.service.temporal.messages import (
+    RENEW_AFTER,
+    Answer,
+    BudgetChange,
+    Entry,
+    Lease,
+    Move,
+    Note,
+    Seed,
+    StateUpdates,
+)
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.retry import Retrier
 from wfc_runtime.service.temporal.rpc import Rpc
@@ -100,6 +111,7 @@ def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
 # The service.
 
 T = TypeVar("T")
+_PAGE = 500
 _TRIES = 20
 """How often an entry is decided again because the journal has grown meanwhile."""
 
@@ -124,6 +136,8 @@ class TemporalService(TemporalArchive, Service):
         self._clock = clock
         self._make_id = make_id
         self._renew_after = renew_after
+        self._owner = new_id()
+        """This service in leases."""
         self._recent = Recent()
         self._loop = LoopThread()
         try:
@@ -256,18 +270,67 @@ class TemporalService(TemporalArchive, Service):
         shown: str | None = None,
         usage: Json = None,
     ) -> Reply:
-        run, step_id = check_run_id(run), check_step_id(step_id)
+        answer = Answer(step_id, result, actor, shown=shown, usage=checked_usage(usage))
+        return self._submit(run, answer)
+
+    def _submit(self, run: str, answer: Answer) -> Reply:
+        run, answer.step_id = check_run_id(run), check_step_id(answer.step_id)
+        answer.actor = check_actor(answer.actor)
         # A result that can't be stored is not sent, only the reason: the run still checks whether the step is pending.
-        unfit = ""
         try:
-            check_plain(result, self.limits.result_bytes, self.limits.nesting)
+            check_plain(answer.result, self.limits.result_bytes, self.limits.nesting)
         except NotPlainError as error:
-            unfit = str(error)
-        answer = Answer(step_id, None if unfit else result, check_actor(actor), unfit=unfit, shown=shown)
-        answer.usage = checked_usage(usage)
+            answer.result, answer.unfit = None, str(error)
         reply = self._run(self._calls.submit(run, answer))
         self._note(reply)
         return reply
+
+    # -- leases ----------------------------------------------------------------
+
+    def lease(self, run: str, step_id: str, seconds: float = LEASE_SECONDS) -> bool:
+        asked = Lease(check_step_id(step_id), self._owner, seconds)
+        return self._run(self._calls.lease(check_run_id(run), asked))
+
+    def renew(self, run: str, step_id: str, seconds: float = LEASE_SECONDS) -> bool:
+        asked = Lease(check_step_id(step_id), self._owner, seconds, renews=True)
+        return self._run(self._calls.lease(check_run_id(run), asked))
+
+    def release(self, run: str, step_id: str, *, call: Mapping[str, Json] | None = None) -> None:
+        run, step_id = check_run_id(run), check_step_id(step_id)
+        if call and (cost := usage_in(call)):
+            entry = Entry("agent_call", {"agent": dict(call)}, usage=cost, actor="server")
+            self._run(self._calls.charge(run, step_id, entry))
+        self._run(self._calls.lease(run, Lease(step_id, self._owner, 0)))
+
+    def submit_leased(
+        self, run: str, step_id: str, result: Json, *, actor: str, call: Mapping[str, Json]
+    ) -> Reply:
+        answer = Answer(step_id, result, actor, usage=usage_in(call), owner=self._owner, call=dict(call))
+        return self._submit(run, answer)
+
+    def record(self, run: str, kind: str, data: dict[str, Json]) -> None:
+        """Enter something into the history of a run."""
+        self._run(self._calls.record(check_run_id(run), Entry(kind, data, actor="server")))
+
+    def family_events(self, run: str) -> Iterator[Mapping[str, Any]]:
+        """The events of a run and of its children."""
+        family = [run]
+        for one in family:
+            for event in self.events_of(one):
+                family.extend(event.get("children", ()))
+                yield event
+
+    def events_of(self, run: str) -> Iterator[Mapping[str, Any]]:
+        after = 0
+        while events := self.history(run, after=after, limit=_PAGE)["events"]:
+            after = events[-1]["seq"]
+            yield from events
+
+    def set_budget(self, run: str, limits: Mapping[str, float], *, actor: str | None = None) -> Reply:
+        run = check_run_id(run)
+        change = BudgetChange(dict(limits), cost_of(self.family_events(run)), check_actor(actor))
+        self._run(self._calls.set_budget(run, change))
+        return self.status(run)
 
     def next_step(self, run: str) -> Reply:
         return self._run(self._calls.look(check_run_id(run)))
@@ -283,6 +346,16 @@ class TemporalService(TemporalArchive, Service):
         self._note(reply)
         return reply
 
+    def update_state(
+        self, run: str, updates: Json, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        try:
+            check_plain(updates, self.limits.result_bytes, self.limits.nesting)
+        except NotPlainError as error:
+            raise RequestError("invalid_updates", f"`updates` {error}") from None
+        asked = StateUpdates(updates, check_actor(actor), key)
+        return self._run(self._calls.update_state(check_run_id(run), asked))
+
     def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
         visit = check_step_id(step_id) if step_id else ""
         reply = self._run(Retrier(self._calls).retry(check_run_id(run), visit, check_actor(actor)))
@@ -296,10 +369,12 @@ class TemporalService(TemporalArchive, Service):
             decided = draft.decide(book)
             if decided.data is None:
                 return dict(decided.reply)
-            if book.subject.now.status != "running":
-                # Its execution is closed, and Temporal accepts nothing more for it.
-                return {**decided.reply, "entry": None}
             note = Note(dict(decided.data), book.count, decided.visit, decided.opens, decided.closes, who)
+            if book.subject.now.status != "running":
+                number = self._run(self._note_of_ended(draft.run, note))
+                if number is None:
+                    continue
+                return decided.reply_for(number)
             try:
                 return decided.reply_for(self._run(self._calls.note(draft.run, note)))
             except RefusedError as refused:
@@ -308,6 +383,15 @@ class TemporalService(TemporalArchive, Service):
         raise StoreError(
             "store_busy", f"the journal of run {draft.run} is being written continually", "Try again."
         )
+
+    async def _note_of_ended(self, run: str, note: Note) -> int | None:
+        """Enter something into the journal of a run that has ended. Returns the number of its event; None if the
+        journal has grown meanwhile."""
+        # Its execution is closed, and Temporal accepts nothing more for it: another one follows it.
+        retrier = Retrier(self._calls)
+        closed = await retrier.latest(run)
+        is_same = closed.seed.noted == note.after and closed.snapshot.status != "running"
+        return closed.seed.version + 1 if is_same and await retrier.note(closed, note) else None
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         run = check_run_id(run)

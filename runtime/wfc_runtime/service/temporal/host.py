@@ -17,11 +17,13 @@ from wfc_runtime.machine.budget import ROOT, is_used_up, own_accounts, usage_of
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import unfit
 from wfc_runtime.machine.events import (
+    BudgetSet,
     Cancel,
     ChildEnded,
     ChildRetried,
     Clock,
     Event,
+    FieldsUpdated,
     Outcome,
     Reopen,
     Spent,
@@ -30,6 +32,7 @@ from wfc_runtime.machine.events import (
 )
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
+from wfc_runtime.machine.updating import read_updates
 from wfc_runtime.machine.values import Limits, size_of, to_text
 from wfc_runtime.registry import Module
 from wfc_runtime.service.answers import (
@@ -50,6 +53,8 @@ from wfc_runtime.service.history import (
     event_kind,
     kept_fields,
     shown_event,
+    update_with_key,
+    written_by,
 )
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.journal_reports import (
@@ -62,10 +67,27 @@ from wfc_runtime.service.journal_reports import (
     with_blockers,
     with_reported_blockers,
 )
+from wfc_runtime.service.leases import (
+    busy_error,
+    check_leasable,
+    claimed_error,
+    lowered_account,
+    not_claimed_error,
+)
 from wfc_runtime.service.pure_actions import MOST_COMPUTED, compute, pure_action
 from wfc_runtime.service.replies import awaited, listed_inputs
 from wfc_runtime.service.retrying import awaited_again
-from wfc_runtime.service.temporal.messages import Answer, Note, Seed, Spending
+from wfc_runtime.service.temporal.messages import (
+    Answer,
+    BudgetChange,
+    Entry,
+    Lease,
+    Note,
+    Seed,
+    SharedAccounts,
+    Spending,
+    StateUpdates,
+)
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
@@ -121,6 +143,8 @@ class Host:
         """Children that needed no answer and therefore have no workflow of their own."""
         self.held = seed.held
         """Whether a used-up budget of the root run holds this run back."""
+        self.leases = seed.leases
+        """Never changed in place: a trial shares it."""
         self.noted = seed.noted
         """The number of journal events so far."""
         self._logged = {visit: list(found) for visit, found in seed.logged.items()}
@@ -167,6 +191,8 @@ class Host:
             return self.apply(event, more=_NOTHING if self.row.visit else more, actor=self.seed.actor)
         if self.seed.retry is not None:
             return self._retry(self.seed.retry["plan"].get(self.row.id, {}), at)
+        if self.seed.note is not None:
+            self.note(Note(**self.seed.note), at)
         if self.seed.moved is not None:
             self._enter(at, "moved", to_text(self.seed.moved), None, self.seed.actor)
         return None
@@ -268,6 +294,24 @@ class Host:
         )
         return self.apply(event, visit)
 
+    def update_state(self, asked: StateUpdates, at: float) -> tuple[list[Outcome], dict[str, Json]]:
+        """Change state fields. Returns what follows from it, and what was written. Raises `WfcError`."""
+        outcomes = []
+        entry = update_with_key(self.entries, asked.key)
+        if entry is None:
+            due = self.clock(at)
+            outcomes += [due] if due is not None else []
+            for visit in self.leased(at):
+                raise busy_error(visit)
+            changes = read_updates(self.machine, asked.updates, self.limits)
+            event = FieldsUpdated(at=at, id=self.next_event_id, changes=changes)
+            more = _NOTHING if asked.key is None else {"key": asked.key}
+            number = len(self.entries)
+            outcomes.append(self.apply(event, more=more, actor=asked.actor))
+            entry = self.entries[number]
+            self._check_weight()
+        return outcomes, written_by(entry)
+
     @property
     def at_work(self) -> list[str]:
         """The children that the run waits for."""
@@ -326,6 +370,7 @@ class Host:
             due = self.clock(at)
             outcomes += [due] if due is not None else []
         check_shown(self, step_id, answer.shown)
+        self._check_owner(answer, at)
         subject, event_id = subject_of(self, at), self.next_event_id
         given = prepared(subject, step_id, answer.result, lambda: self._logged.get(step_id, ()), self.limits)
         more = shown_digest(self, step_id)
@@ -334,9 +379,12 @@ class Host:
         state = subject.now.pending[step_id].state if step_id in subject.now.pending else ""
         cost = usage_of(self.machine, self.now, step_id, answer.result, answer.usage)
         accounts = self.accounts_of(step_id, at) if cost else {}
-        if answer.usage:
+        if answer.usage and not answer.call:
             more["usage"] = answer.usage
-        event = Submit(at=at, id=event_id, visit=step_id, result=given)
+        if answer.call:
+            more["agent"] = answer.call
+        worktree = answer.call.get("worktree") if answer.call else None
+        event = Submit(at=at, id=event_id, visit=step_id, result=given, worktree=worktree)
         seq = self.row.version + 1
         outcome = self.apply(event, step_id, more, answer.actor)
         if outcome.refusal is None:
@@ -348,19 +396,92 @@ class Host:
         if outcome.refusal is not None:
             # It is not answered yet, but its cost has been incurred.
             cost.pop("steps", None)
-        spending = Spending(cost, accounts) if cost and accounts else None
+        else:
+            self._forget_lease(step_id)
         outcomes.append(outcome)
-        if spending is not None and self.seed.root is None:
-            spent = self.spend(spending, at)
-            outcomes += [spent] if spent is not None else []
-            spending = None
+        spent, spending = self._charge(cost, accounts, at)
+        outcomes += spent
         if outcome.refusal is not None:
             refusal = with_next_call(self.row.id, self.now, outcome.refusal, reply_to(self, at))
             return Accepted(None, refusal, outcomes, spending)
         self._check_weight()
         return Accepted(None, None, outcomes, spending)
 
+    # -- leases ----------------------------------------------------------------
+
+    def leased(self, at: float) -> dict[str, float]:
+        """The visits that processes are working on, with the time since when."""
+        pending = self.now.pending
+        return {
+            visit: lease["since"]
+            for visit, lease in self.leases.items()
+            if visit in pending and lease["until"] > at
+        }
+
+    def lease(self, asked: Lease, at: float) -> None:
+        """Take, renew or give back a lease. Raises `RefusedError` if somebody else has it."""
+        visit, known = asked.step_id, self.leases.get(asked.step_id)
+        is_ours = known is not None and known["owner"] == asked.owner
+        if asked.seconds <= 0 or asked.renews:
+            if not is_ours:
+                raise not_claimed_error(visit)
+        elif visit in self.leased(at):
+            raise claimed_error(visit)
+        if asked.seconds <= 0:
+            self._forget_lease(visit)
+            return
+        check_leasable(self.machine, self.now, visit)
+        if not asked.renews and (self.held or is_used_up(self.now)):
+            raise RefusedError("held_back", "a used-up budget holds the run back")
+        since = known["since"] if known is not None and asked.renews else at
+        lease = {"owner": asked.owner, "since": since, "until": at + asked.seconds}
+        self.leases = {**self.leases, visit: lease}
+
+    def _check_owner(self, answer: Answer, at: float) -> None:
+        """Refuse the answer of a process that has lost its lease, and any answer to what another process works on."""
+        visit = answer.step_id
+        owner = self.leases.get(visit, {}).get("owner")
+        if visit not in self.now.pending:
+            return
+        # A lease that is over and that nobody else took is as good as one that is not.
+        if answer.owner is not None and owner != answer.owner:
+            raise not_claimed_error(visit)
+        if answer.owner is None and visit in self.leased(at):
+            raise claimed_error(visit)
+
+    def _forget_lease(self, visit: str) -> None:
+        self.leases = {one: lease for one, lease in self.leases.items() if one != visit}
+
     # -- budgets ---------------------------------------------------------------
+
+    def record(self, entry: Entry, at: float) -> tuple[list[Outcome], Spending | None]:
+        """Enter something into the history, and charge what it cost."""
+        self._enter(at, entry.kind, to_text(entry.data), None, entry.actor)
+        accounts = self.accounts_of(entry.visit, at) if entry.visit is not None else {}
+        return self._charge(entry.usage, accounts, at)
+
+    def _charge(
+        self, cost: dict[str, float], accounts: dict[str, Any], at: float
+    ) -> tuple[list[Outcome], Spending | None]:
+        """Charge a cost here if this is the root run; otherwise return what the root run has to be told."""
+        if not (cost and accounts):
+            return [], None
+        spending = Spending(cost, accounts)
+        if self.seed.root is not None:
+            return [], spending
+        spent = self.spend(spending, at)
+        return [spent] if spent is not None else [], None
+
+    def set_budget(self, change: BudgetChange, at: float) -> Outcome:
+        """Lower the budget of this root run, or set one."""
+        account = lowered_account(self.machine, self.now, self.row, change.limits, change.spent)
+        event = BudgetSet(at=at, id=self.next_event_id, account=dict(account))
+        return self.apply(event, actor=change.actor)
+
+    def join_accounts(self, shared: SharedAccounts) -> None:
+        """From now on tell the root run what is spent, also for accounts that came after this run."""
+        accounts = {**shared.accounts, **self.seed.accounts}
+        self.seed = replace(self.seed, root=shared.root, accounts=accounts)
 
     def accounts_of(self, visit: str, at: float) -> dict[str, Any]:
         """The accounts that a visit belongs to, those of the runs around this one included."""
@@ -459,6 +580,7 @@ class Host:
         if trial.row.version - len(trial.entries) != self.row.version:
             return False
         self.row, self.snapshot, self.secrets = trial.row, trial.snapshot, trial.secrets
+        self.leases = trial.leases
         for entry in trial.entries:
             self._keep(entry)
         return True
@@ -482,10 +604,12 @@ class Host:
             moved=None,
             earlier=[],
             retry=None,
+            note=None,
             noted=self.noted,
             logged=self._still_logged(),
             previous=None,
             held=self.held,
+            leases={} if self.is_over else self.leases,
             keeps_overdue=True,
             lists_overdue=True,
             computes=True,

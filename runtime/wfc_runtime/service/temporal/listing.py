@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from datetime import datetime
 from threading import Lock
 from typing import Any
@@ -38,6 +39,12 @@ _ENDED = {
 }
 
 
+_OWN = f"({search_attributes.STATUS.name} IS NULL OR {search_attributes.STATUS.name} != '{search_attributes.NOTED}')"
+"""Without executions that only add to the journal of a run that has ended."""
+ORIGIN = "origin"
+"""The entry of the memo of such an execution with the one that ended the run."""
+
+
 def feed_query(task_queue: str) -> str:
     """The project's runs, with their children."""
     return f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}'"
@@ -48,7 +55,7 @@ def listing_query(
 ) -> str:
     """The project's top-level runs with one of these statuses."""
     wanted = " OR ".join(_STATUSES[status] for status in statuses)
-    query = f"{feed_query(task_queue)} AND ({wanted}) AND {search_attributes.CHILD.name} = false"
+    query = f"{feed_query(task_queue)} AND {_OWN} AND ({wanted}) AND {search_attributes.CHILD.name} = false"
     if workflow is not None:
         query += f" AND {search_attributes.WORKFLOW.name} = '{workflow}'"
     return query if beginning is None else f"{query} AND WorkflowId STARTS_WITH '{beginning}'"
@@ -58,9 +65,15 @@ def counting_query(task_queue: str, workflow: str) -> str:
     """The number of top-level runs of a workflow, by status."""
     own = f"{search_attributes.CHILD.name} = false AND {search_attributes.WORKFLOW.name} = '{workflow}'"
     # A run that continues as new is one run, not two.
-    return (
-        f"{feed_query(task_queue)} AND {own} AND ExecutionStatus != 'ContinuedAsNew' GROUP BY ExecutionStatus"
-    )
+    whole = f"{feed_query(task_queue)} AND {_OWN} AND {own}"
+    return f"{whole} AND ExecutionStatus != 'ContinuedAsNew' GROUP BY ExecutionStatus"
+
+
+def executions_query(task_queue: str, runs: Iterable[str]) -> str:
+    """The executions of these runs, without those that continued as new."""
+    ids = ", ".join(f"'{run}'" for run in runs)
+    own = f"{feed_query(task_queue)} AND {_OWN}"
+    return f"{own} AND WorkflowId IN ({ids}) AND ExecutionStatus != 'ContinuedAsNew'"
 
 
 def stored_status(status: str) -> str:

@@ -59,6 +59,8 @@ class Seed:
     """The history from that engine, if it is moved along."""
     retry: dict[str, Any] | None = None
     """What to start over in a run that had failed, and in its children: {"plan": {run: ...}}."""
+    note: dict[str, Any] | None = None
+    """What to enter into the journal of a run that had ended: the arguments of a `Note`."""
     noted: int = 0
     """The number of journal events in earlier executions."""
     logged: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Seed:
     """The accounts of the steps and workflows around this run, as they are if nothing has been spent from them."""
     held: bool = False
     """Whether a used-up budget of the root run held the run back when it was started."""
+    leases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The visits that processes have reserved: {visit: {"owner", "since", "until"}}."""
     previous: str | None = None
     """The execution that failed before this one, which has the earlier history."""
 
@@ -94,6 +98,53 @@ class Answer:
     """The digest of the action that was displayed to the person who answers."""
     usage: dict[str, float] = field(default_factory=dict)
     """What the work cost, as far as it was reported."""
+    owner: str | None = None
+    """The process that did the work under its lease."""
+    call: dict[str, Json] = field(default_factory=dict)
+    """The record of the agent's call that did the work, for the history."""
+
+
+@dataclass(slots=True)
+class Lease:
+    """The argument of `lease`: a process takes a visit, renews its lease or, with 0 seconds, gives it back."""
+
+    step_id: str
+    owner: str
+    seconds: float
+    renews: bool = False
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    """The argument of `record`: something that happened around a run without an event of its machine."""
+
+    kind: str
+    data: dict[str, Json]
+    visit: str | None = None
+    """The visit whose accounts pay."""
+    usage: dict[str, float] = field(default_factory=dict)
+    actor: str | None = None
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class BudgetChange:
+    """The argument of `set_budget`."""
+
+    limits: dict[str, float]
+    spent: dict[str, float]
+    """What the family has spent so far."""
+    actor: str | None = None
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class SharedAccounts:
+    """The argument of `share_accounts`: the run that keeps the accounts, and those that a child did not know."""
+
+    root: str
+    accounts: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -115,6 +166,17 @@ class Note:
     opens: str | None = None
     closes: str | None = None
     actor: str | None = None
+    at: float | None = None
+
+
+@dataclass(slots=True)
+class StateUpdates:
+    """The argument of `update_state`: changes of state fields by hand."""
+
+    updates: Json
+    actor: str | None = None
+    key: str | None = None
+    """Updates with the same key are made once."""
     at: float | None = None
 
 

@@ -37,7 +37,8 @@ from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.calls import Calls
 from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import translated
-from wfc_runtime.service.temporal.messages import Reopening, RetriedChild, Seed
+from wfc_runtime.service.temporal.listing import ORIGIN
+from wfc_runtime.service.temporal.messages import Note, Reopening, RetriedChild, Seed
 from wfc_runtime.service.temporal.rpc import RPC_TIMEOUT, ClosedError, SentAgainError, unknown_run
 
 _TOKEN = "retry"
@@ -56,6 +57,8 @@ class Execution:
     seed: Seed
     version: str
     token: str | None
+    origin: str
+    """The execution that ended the run: this one, unless it only added to the journal."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -67,7 +70,7 @@ class Retrier:
         self._calls = calls
 
     async def retry(self, run: str, step_id: str, actor: str | None) -> Reply:
-        latest = await self._latest(run)
+        latest = await self.latest(run)
         is_failed = is_failed_visit(latest.snapshot, step_id)
         if not is_failed and await self._was_retried(run, step_id):
             return as_repeated(await self._calls.look(run))
@@ -80,7 +83,7 @@ class Retrier:
         reply = await self._calls.look(run)
         return reply if is_first else as_repeated(reply)
 
-    async def _latest(self, run: str) -> Execution:
+    async def latest(self, run: str) -> Execution:
         found = await self._calls.rpc.describe(run)
         if found.workflow_type != NAME:
             raise unknown_run(run)
@@ -88,8 +91,9 @@ class Retrier:
             raise RefusedError("not_failed", "the run is cancelled: only a failed run can be retried")
         data = await self._calls.rpc.query(run, "whole", [], dict[str, Any], found.run_id)
         version = found.typed_search_attributes.get(search_attributes.VERSION) or ""
-        token = (await found.memo()).get(_TOKEN)
-        return Execution(run, found.run_id, Seed(**data["seed"]), version, token)
+        memo = await found.memo()
+        origin = memo.get(ORIGIN) or found.run_id
+        return Execution(run, found.run_id, Seed(**data["seed"]), version, memo.get(_TOKEN), origin)
 
     async def _was_retried(self, run: str, step_id: str) -> bool:
         execution: str | None = None
@@ -118,7 +122,7 @@ class Retrier:
         if parent is None:
             token = uuid4().hex
             await self._start(latest, given, actor, at, token)
-            return (await self._latest(latest.run)).token == token, family
+            return (await self.latest(latest.run)).token == token, family
         if parent.snapshot.status != "running":
             raise no_longer_awaited(parent.run)
         if parent.snapshot.place_of(latest.run) is not None:
@@ -137,7 +141,7 @@ class Retrier:
 
     async def _parent(self, execution: Execution) -> Execution | None:
         parent = execution.seed.parent
-        return None if parent is None else await self._latest(parent)
+        return None if parent is None else await self.latest(parent)
 
     async def _whole(self, snapshot: Snapshot, visit: str) -> Retrying:
         """Start over a visit, or all failed ones. Raises `RefusedError` if a descendant can't continue."""
@@ -157,7 +161,7 @@ class Retrier:
     async def _known(self, run: str) -> Snapshot | None:
         """The snapshot of a child. A child that needed nobody has no execution."""
         try:
-            return (await self._latest(run)).snapshot
+            return (await self.latest(run)).snapshot
         except (NotFoundError, RefusedError):
             return None
 
@@ -184,7 +188,7 @@ class Retrier:
     async def _ended(self, asked: Reopening) -> Execution | None:
         """The execution of a child, once it has ended; None if an earlier attempt has continued it."""
         for _ in range(int(_ENDING / _PAUSE)):
-            found = await self._latest(asked.child)
+            found = await self.latest(asked.child)
             if found.token == asked.token:
                 return None
             if found.snapshot.status != "running":
@@ -204,36 +208,48 @@ class Retrier:
         at: float | None,
         token: str,
     ) -> None:
-        rpc, run = self._calls.rpc, closed.run
+        # Its parent does not start it as a child workflow, so Temporal does not report its end.
+        tells = closed.seed.parent is not None
+        seed = replace(closed.seed, actor=actor, tells=tells, retry={"plan": dict(plan)})
+        await self._succeed(closed, seed, at, token)
+
+    async def note(self, closed: Execution, note: Note) -> bool:
+        """Add to the journal of a run that has ended. Returns whether this call has done that: of several, one does."""
+        token, at = uuid4().hex, self._calls.simulated_time()
+        # The parent has heard of the end.
+        seed = replace(closed.seed, tells=False, note=asdict(note))
+        await self._succeed(closed, seed, at, token)
+        return (await self.latest(closed.run)).token == token
+
+    async def _succeed(self, closed: Execution, seed: Seed, at: float | None, token: str) -> None:
+        """Start an execution after a closed one."""
+        rpc, run, is_note = self._calls.rpc, closed.run, seed.note is not None
         client = rpc.client
-        seed = replace(
-            closed.seed,
-            actor=actor,
-            at=at if closed.seed.simulated else None,
-            # Its parent does not start it as a child workflow, so Temporal does not report its end.
-            tells=closed.seed.parent is not None,
-            previous=closed.id,
-            retry={"plan": dict(plan)},
-        )
+        seed = replace(seed, at=at if seed.simulated else None, previous=closed.id)
+        reuse = WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+        if is_note:
+            reuse = WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
         context = WorkflowSerializationContext(namespace=client.namespace, workflow_id=run)
         converter = client.data_converter.with_context(context)
         request = StartWorkflowExecutionRequest(
             namespace=client.namespace,
             workflow_id=run,
             identity=client.identity,
-            # The server starts one execution per request id: of several retries, one wins.
+            # The server starts one execution per request id: of several successors, one wins.
             request_id=f"retry-{closed.id}",
-            workflow_id_reuse_policy=WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+            workflow_id_reuse_policy=reuse,
             workflow_id_conflict_policy=WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
         )
         request.workflow_type.name = NAME
         request.task_queue.name = rpc.settings.task_queue
         request.workflow_task_timeout.FromTimedelta(TASK_TIMEOUT)
         request.input.payloads.extend(await converter.encode([seed]))
-        for name, value in {**memo_of(seed), _TOKEN: token}.items():
+        memo = {**memo_of(seed), _TOKEN: token, **({ORIGIN: closed.origin} if is_note else {})}
+        for name, value in memo.items():
             [payload] = await converter.encode([value])
             request.memo.fields[name].CopyFrom(payload)
-        known = search_attributes.at_first(seed.workflow, closed.version, seed.visit is not None)
+        attributes = search_attributes.of_note if is_note else search_attributes.at_first
+        known = attributes(seed.workflow, closed.version, seed.visit is not None)
         encode_search_attributes(known, request.search_attributes)
         try:
             await client.workflow_service.start_workflow_execution(request, retry=True, timeout=RPC_TIMEOUT)

@@ -134,7 +134,7 @@ _PATIENCE = 45.0
 _PAUSE = 0.05
 _FAILED = "in failed state"
 # Fragments of the server's messages. There is no status code that distinguishes these temporary states.
-_EARLY = ("not scheduled", _FAILED, "unexpected workflow task failure")
+_EARLY = ("not scheduled", _FAILED, "unexpected workflow task failure", "no poller seen")
 
 
 class SentAgainError(Exception):
@@ -272,7 +272,8 @@ def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
 
 def _may_yet_answer(error: RPCError) -> bool:
     """Whether the error is temporary: the run's first task is not done, workers are busy or one was lost, a failed
-    task is being retried, or the run is continuing in another execution."""
+    task is being retried, the run is continuing in another execution, or the server has not noticed the polls of a busy
+    worker (if there really is none, the diagnosis of the silence says so)."""
     match error.status:
         case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
             return True

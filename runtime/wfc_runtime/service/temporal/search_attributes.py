@@ -16,6 +16,8 @@ VERSION = SearchAttributeKey.for_keyword("WfcVersion")
 STATUS = SearchAttributeKey.for_keyword("WfcStatus")
 PENDING = SearchAttributeKey.for_keyword_list("WfcPending")
 CHILD = SearchAttributeKey.for_bool("WfcChild")
+NOTED = "noted"
+"""The status of an execution that only adds to the journal of a run that has ended. Lists and counts leave it out."""
 KEYS = (WORKFLOW, VERSION, STATUS, PENDING, CHILD)
 
 
@@ -27,6 +29,11 @@ def at_first(workflow: str, version: str, is_child: bool) -> TypedSearchAttribut
             SearchAttributePair(CHILD, is_child),
         ]
     )
+
+
+def of_note(workflow: str, version: str, is_child: bool) -> TypedSearchAttributes:
+    """The attributes of an execution that only adds to the journal."""
+    return at_first(workflow, version, is_child).updated(SearchAttributePair(STATUS, NOTED))
 
 
 def since(status: str, pending: list[str]) -> list[SearchAttributeUpdate[Any]]:

@@ -38,10 +38,14 @@ from wfc_runtime.service.replies import shown_item, statuses_of
 from wfc_runtime.service.temporal.calls import Calls
 from wfc_runtime.service.temporal.connection import translated
 from wfc_runtime.service.temporal.feed import Feed
+from wfc_runtime.service.temporal.host import WAITS_FOR
 from wfc_runtime.service.temporal.listing import (
+    DETAILS,
+    ORIGIN,
     Recent,
     beginning_query,
     counting_query,
+    executions_query,
     feed_query,
     listed,
     listing_query,
@@ -59,6 +63,7 @@ from wfc_runtime.service.views import (
     is_wanted,
     newest_first,
     path_reply,
+    starter_of,
     state_reply_at,
     visits_of,
 )
@@ -70,6 +75,7 @@ _AT_ONCE = 16
 _MOST_OPEN = 1_000
 """Runs in progress that the inbox and the feed look at."""
 _CLOSED_SECONDS = 60
+_IDS_PER_QUERY = 100
 
 
 class TemporalViews:
@@ -149,7 +155,8 @@ class TemporalViews:
 
     async def _is_latest(self, execution: WorkflowExecution) -> bool:
         try:
-            return (await self._calls.rpc.describe(execution.id)).run_id == execution.run_id
+            latest = await self._calls.rpc.describe(execution.id)
+            return execution.run_id in (latest.run_id, (await latest.memo()).get(ORIGIN))
         except NotFoundError:
             # Deleted. The server's index, which lists come from, is a little behind.
             return False
@@ -181,7 +188,23 @@ class TemporalViews:
         total: Counter[str] = Counter()
         for group in found.groups:
             total[stored_status(str(group.group_values[0]))] += group.count
-        return list(total.items())
+        if total["failed"]:
+            total["failed"] -= await self._retried(workflow)
+        return [(status, number) for status, number in total.items() if number > 0]
+
+    async def _retried(self, workflow: str) -> int:
+        """The number of failed executions that a later execution of the same run continues. They stay failed, but a
+        run counts once."""
+        queue = self.settings.task_queue
+        failed = [one async for one in self._executions(listing_query(queue, ("failed",), workflow))]
+        runs = sorted({one.id for one in failed})
+        latest: dict[str, WorkflowExecution] = {}
+        for start in range(0, len(runs), _IDS_PER_QUERY):
+            query = executions_query(queue, runs[start : start + _IDS_PER_QUERY])
+            async for one in self._executions(query):
+                if one.id not in latest or one.start_time > latest[one.id].start_time:
+                    latest[one.id] = one
+        return sum(one.id in latest and latest[one.id].run_id != one.run_id for one in failed)
 
     # -- the inbox -------------------------------------------------------------
 
@@ -211,6 +234,22 @@ class TemporalViews:
         # Forget those that wait no more.
         self._gates = {key: self._gates[key] for key in waiting.items() if key in self._gates}
         return [(run, visit) for (run, _), visits in self._gates.items() for visit in visits]
+
+    def awaiting_agents(self) -> dict[str, tuple[str, ...]]:
+        """The runs and children that wait for an agent, oldest first, with the names of what is pending."""
+
+        async def read() -> dict[str, tuple[str, ...]]:
+            query = f"{feed_query(self.settings.task_queue)} AND ExecutionStatus = 'Running'"
+            rows = [await listed(execution) async for execution in self._executions(query)]
+            found = {row["workflow_id"]: row for row in reversed(rows) if row.get("pending")}
+            # Executions of earlier versions do not say whom they wait for.
+            return {
+                run: tuple(row["pending"])
+                for run, row in found.items()
+                if "agent" in (row[DETAILS].get(WAITS_FOR) or ("agent",))
+            }
+
+        return self._run(read())
 
     async def _asked(self, key: tuple[str, tuple[str, ...]]) -> list[str]:
         """The visits that ask a person, from the run itself, which may be ahead of the list."""
@@ -293,7 +332,7 @@ class TemporalViews:
 
     def migration(self, run: str) -> Reply:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
-        module, _, snapshot = self._definition(seed)
+        module, _, snapshot = self.definition_of(seed)
         row = RunRow(run, seed.workflow, seed.digest, task=seed.task, agent=seed.agent)
         return migration_reply(row, snapshot, module, self.modules.find(seed.workflow))
 
@@ -310,9 +349,13 @@ class TemporalViews:
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
-        return self._definition(seed)
+        return self.definition_of(seed)
 
-    def _definition(self, seed: Seed) -> tuple[Module, AnyMachine, Snapshot]:
+    def whole(self, run: str) -> tuple[Seed, list[str]]:
+        """A run as its next execution would get it, and the ids of the children that it waits for."""
+        return self._run(self._calls.whole(check_run_id(run)))
+
+    def definition_of(self, seed: Seed) -> tuple[Module, AnyMachine, Snapshot]:
         module = self.modules.of_digest(seed.digest, seed.workflow)
         assert seed.snapshot is not None
         return module, machine_of(module, seed.task, seed.agent), Snapshot.from_json(seed.snapshot)
@@ -349,7 +392,7 @@ class TemporalViews:
     def journal(self, run: str) -> Book:
         run = check_run_id(run)
         seed, _ = self._run(self._calls.whole(run))
-        _, machine, snapshot = self._definition(seed)
+        _, machine, snapshot = self.definition_of(seed)
         # Only up to the snapshot: the run may have moved on between the two queries.
         events = [one for one in self._run(self._all_events(run, 0)) if one["seq"] <= seed.version]
         book = whole_book(Subject(run, machine, snapshot, seed.agent, timestamp(self._calls.time())), events)
@@ -367,7 +410,7 @@ class TemporalViews:
         return {**reply, "before": first + 1} if first else reply
 
     async def _bars(self, run: str, first: int) -> list[dict[str, Json]]:
-        _, machine, snapshot = self._definition((await self._calls.whole(run))[0])
+        _, machine, snapshot = self.definition_of((await self._calls.whole(run))[0])
         events = await self._all_events(run, first)
         return visits_of(structure_of(machine), events, snapshot.visits, snapshot.pending)
 
@@ -405,6 +448,7 @@ class TemporalViews:
             parent = await self._relative(seed.parent)
             reply |= {"parent": parent, "root": await self._root_of(seed) or parent}
         events = await self._all_events(run, 0)
+        reply |= starter_of(events)
         ids = list(dict.fromkeys(child for event in events for child in event.get("children", ())))
         rows = [row for many in await self._each(ids[:MOST_LISTED], self._child) for row in many]
         reply["counts"] = dict(Counter(row["status"] for row in rows))
@@ -443,7 +487,7 @@ class TemporalViews:
 
     def state_at(self, run: str, seq: int) -> Reply:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
-        _, machine, snapshot = self._definition(seed)
+        _, machine, snapshot = self.definition_of(seed)
         if not 1 <= int(seq) <= seed.version:
             raise NotFoundError(
                 "unknown_event", f"run {run} has no event {int(seq)}", f"It has {seed.version}."
@@ -466,7 +510,7 @@ class TemporalViews:
 
     def picture(self, run: str) -> Reply:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
-        module, machine, _ = self._definition(seed)
+        module, machine, _ = self.definition_of(seed)
         from wfc_runtime.service.pictures import picture_reply  # servers without a page draw nothing
 
         return picture_reply(module, seed.task, machine)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from temporalio import activity
 from temporalio.client import Client
@@ -92,11 +92,20 @@ def _one_line_for_unreadable_runs() -> None:
         logging.getLogger(name).addFilter(_UNREADABLE)
 
 
+class Companion(Protocol):
+    """Works beside the worker, and needs it until it is closed."""
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 async def serve(
     settings: TemporalSettings,
     modules: Modules,
     ready: Callable[[list[str]], None],
     stop_on: Sequence[signal.Signals],
+    companion: Companion | None = None,
 ) -> signal.Signals:
     """Serve the task queue until a signal arrives, and return it."""
     stop = asyncio.Event()
@@ -108,7 +117,7 @@ async def serve(
 
     for one in stop_on:
         asyncio.get_running_loop().add_signal_handler(one, hear, one)
-    await _work(settings, modules, stop, ready)
+    await _work(settings, modules, stop, ready, companion)
     return heard[0]
 
 
@@ -117,6 +126,7 @@ async def _work(
     modules: Modules,
     stop: asyncio.Event,
     ready: Callable[[list[str]], None],
+    companion: Companion | None = None,
 ) -> None:
     client = await connect(settings)
     kept = modules.keep_all()
@@ -124,7 +134,12 @@ async def _work(
         log.warning("%s. %s", IN_CLEAR, SET_A_KEY)
     async with build_worker(client, settings, modules):
         ready([module.workflow.name for module in kept])
+        if companion is not None:
+            companion.start()
         await stop.wait()
+        if companion is not None:
+            # What it gives back reaches the runs through this worker.
+            await asyncio.to_thread(companion.close)
 
 
 class WorkerThread:

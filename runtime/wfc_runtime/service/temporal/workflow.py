@@ -16,9 +16,11 @@ from temporalio.exceptions import ApplicationError, TemporalError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
+from wfc_runtime.machine.budget import ROOT
 from wfc_runtime.machine.values import size_of
 from wfc_runtime.service.answers import displayed, reply_to, subject_of, with_new
 from wfc_runtime.service.children import definition_changed, missing_steps
+from wfc_runtime.service.history import update_with_key
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import held_back_reply, state_reply, with_progress
 from wfc_runtime.service.temporal import search_attributes
@@ -33,13 +35,18 @@ from wfc_runtime.service.temporal.codec import (
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
 from wfc_runtime.service.temporal.messages import (
     Answer,
+    BudgetChange,
     CallResult,
     Ended,
+    Entry,
+    Lease,
     Move,
     Note,
     RetriedChild,
     Seed,
+    SharedAccounts,
     Spending,
+    StateUpdates,
 )
 from wfc_runtime.service.temporal.modules import worker_context
 
@@ -135,12 +142,11 @@ class RunWorkflow:
 
     async def _end(self) -> Json:
         host, now, parent = self._host, self._host.now, self._host.seed.parent
-        result = now.outcome if now.status == "completed" else {"error": now.error}
         # The parent must be able to redact the secrets of the child, whose snapshot has forgotten them.
-        ended = Ended(host.row.id, result, list(host.secrets))
+        ended = Ended(host.row.id, now.outcome, list(host.secrets))
         if self._tells and parent is not None:
             await self._tell(parent, ended)
-        if now.status == "completed":
+        if now.status == "completed" or (host.seed.note is not None and now.status == "cancelled"):
             return now.result if parent is None else ended
         # A cancelled execution can't return a reason; a waiting parent needs one, so it gets a failure instead.
         if now.status == "cancelled" and (parent is None or self._tells or self._stopped_by_parent):
@@ -183,10 +189,66 @@ class RunWorkflow:
     def hold(self, held: bool) -> None:
         self._host.held = held
 
+    @workflow.update
+    async def set_budget(self, change: BudgetChange) -> None:
+        await workflow.wait_condition(lambda: self._children.is_quiet)
+        host = self._host
+        self._children.follow(host.set_budget(change, self._at(change.at)))
+        shared = SharedAccounts(host.row.id, {ROOT: host.accounts_of("", self._now())[ROOT]})
+        for child in host.at_work:
+            await self._signal(child, "share_accounts", shared)
+
+    @set_budget.validator
+    def check_set_budget(self, change: BudgetChange) -> None:
+        if self._host.seed.parent is not None:
+            run = self._host.row.id
+            refused = RefusedError(
+                "child_run", f"run {run} is a child run", "Set the budget of its root run."
+            )
+            raise to_failure(refused)
+
+    @workflow.signal
+    async def share_accounts(self, shared: SharedAccounts) -> None:
+        self._host.join_accounts(shared)
+        for child in self._host.at_work:
+            await self._signal(child, "share_accounts", shared)
+
+    @workflow.update
+    async def record(self, entry: Entry) -> None:
+        outcomes, spending = self._host.record(entry, self._at(entry.at))
+        for outcome in outcomes:
+            self._children.follow(outcome)
+        if spending is not None and self._host.seed.root is not None:
+            await self._signal(self._host.seed.root, "spent", spending)
+
+    @record.validator
+    def check_record(self, entry: Entry) -> None:
+        if self._host.is_over:
+            raise to_failure(RefusedError("finished", f"the run is {self._host.now.status}"))
+
+    # -- leases ----------------------------------------------------------------
+
+    @workflow.update
+    async def lease(self, asked: Lease) -> bool:
+        """Whether it was granted: another one may have been accepted since the validator looked."""
+        at = self._at(asked.at)
+        try:
+            self._host.lease(asked, at)
+        except RefusedError:
+            return False
+        return True
+
+    @lease.validator
+    def check_lease(self, asked: Lease) -> None:
+        try:
+            self._host.trial().lease(asked, self._moment(asked.at))
+        except RefusedError as refused:
+            raise to_failure(refused) from None
+
     def _reply(self, at: float) -> Reply:
         if self._host.held and not self._host.is_over:
             return held_back_reply(subject_of(self._host))
-        return reply_to(self._host, at)
+        return reply_to(self._host, at, self._host.leased(at))
 
     # -- time ------------------------------------------------------------------
 
@@ -285,6 +347,22 @@ class RunWorkflow:
         try:
             self._host.check_note(note)
         except RefusedError as refused:
+            raise to_failure(refused) from None
+
+    @workflow.update
+    async def update_state(self, asked: StateUpdates) -> dict[str, Any]:
+        outcomes, written = self._host.update_state(asked, self._at(asked.at))
+        for outcome in outcomes:
+            self._children.follow(outcome)
+        return written
+
+    @update_state.validator
+    def check_update_state(self, asked: StateUpdates) -> None:
+        if update_with_key(self._host.entries, asked.key) is not None:
+            return
+        try:
+            self._host.trial().update_state(asked, self._moment(asked.at))
+        except WfcError as refused:
             raise to_failure(refused) from None
 
     @workflow.update

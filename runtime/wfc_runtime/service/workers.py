@@ -1,26 +1,21 @@
-"""The threads of a server that executes actions itself, and the selection of actions that it may execute."""
+"""The threads of a process that does the actions of runs itself: which actions there are, and who does them."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 from typing import Protocol
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import DefinitionError, StoreError, WfcError, without_words
-from wfc_runtime.machine.budget import GATE_VISIT
-from wfc_runtime.machine.effects import Ask, Delay
+from wfc_runtime.errors import StoreError, WfcError, without_words
+from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.redaction import NO_MASK, Mask
-from wfc_runtime.machine.snapshot import Pending
-from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.service.children import is_briefed
-from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
-from wfc_runtime.service.sqlite.work import Work
+from wfc_runtime.machine.snapshot import Pending, Snapshot
 
-# Actions that a family of runs waits for and that this server may execute.
+# Actions that a family of runs waits for and that this process may do.
 
 
 @dataclass(frozen=True)
@@ -42,6 +37,30 @@ class RunnableAction:
     """Whether it is a whole task, given to a named agent as one brief."""
 
 
+def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
+    """An action in the form that executors take."""
+    action = effect.action(pending)
+    return {"type": action.type, "parameters": action.parameters, "result_schema": action.result_schema}
+
+
+def runnable_action(
+    run: str,
+    visit: str,
+    machine: AnyMachine,
+    now: Snapshot,
+    *,
+    scope: str,
+    is_brief: bool,
+    owner: str | None = None,
+) -> RunnableAction:
+    """A pending visit of an `Ask`, with what its execution needs."""
+    pending = now.pending[visit]
+    effect = machine.steps[pending.state]
+    assert isinstance(effect, Ask)
+    is_secret = effect.writes in machine.secrets
+    return RunnableAction(run, visit, shown(effect, pending), owner, scope, now.mask, is_secret, is_brief)
+
+
 @dataclass
 class View:
     """A family of runs at one moment."""
@@ -54,76 +73,6 @@ class View:
     """The first deadline of a call that has not ended."""
 
 
-MayDo = Callable[[Ask, str, str], bool]
-"""Whether a step is meant for the server: the effect, its task or workflow, and the visit."""
-CanDo = Callable[[dict[str, Json]], bool]
-
-
-def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
-    """The actions that can be executed now."""
-    view = View()
-    top = work.queries.run_of_key(root)
-    if top is None or top.ended:
-        return view
-    is_gated = any(visit.startswith(GATE_VISIT) for visit in top.pending.split())
-    for row in work.queries.open_family(root):
-        try:
-            loaded = work.unit.load(row)
-        except DefinitionError:
-            # Calls on that run report why it can't continue.
-            continue
-        for visit, pending in loaded.now.pending.items():
-            effect = loaded.machine.steps[pending.state]
-            if isinstance(effect, Spawn) and pending.deadline is not None:
-                view.deadline = _sooner(view.deadline, pending.deadline)
-            elif isinstance(effect, Delay):
-                _add_retry(view, loaded, effect, visit, may_do)
-            elif isinstance(effect, Ask) and pending.resume_at is None:
-                claim = work.unit.claim_of(loaded, visit)
-                if claim is None and is_gated:
-                    # Nothing is started until a person has extended the budget.
-                    view.needs_agent = True
-                    continue
-                _add(view, loaded, visit, claim.owner if claim else None, may_do, can_do)
-    return view
-
-
-def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
-    """An action in the form that executors take."""
-    action = effect.action(pending)
-    return {"type": action.type, "parameters": action.parameters, "result_schema": action.result_schema}
-
-
-def _add_retry(view: View, loaded: LoadedRun, delay: Delay, visit: str, may_do: MayDo) -> None:
-    effect, at = loaded.machine.steps[delay.step], loaded.now.pending[visit].resume_at
-    if isinstance(effect, Ask) and may_do(effect, scope_of(loaded), visit) and at is not None:
-        view.due = _sooner(view.due, at)
-
-
-def _sooner(one: float | None, other: float) -> float:
-    return other if one is None else min(one, other)
-
-
-def _add(view: View, loaded: LoadedRun, visit: str, owner: str | None, may_do: MayDo, can_do: CanDo) -> None:
-    pending, scope = loaded.now.pending[visit], scope_of(loaded)
-    effect = loaded.machine.steps[pending.state]
-    assert isinstance(effect, Ask)
-    action = shown(effect, pending)
-    is_ours = pending.interrupted_at is None and may_do(effect, scope, visit) and can_do(action)
-    if owner is None and not is_ours:
-        view.needs_agent = True
-        return
-    is_secret = effect.writes in loaded.machine.secrets
-    is_brief = is_briefed(loaded.row.agent)
-    view.runnables.append(
-        RunnableAction(loaded.row.id, visit, action, owner, scope, loaded.now.mask, is_secret, is_brief)
-    )
-
-
-def scope_of(loaded: LoadedRun) -> str:
-    return loaded.row.task or loaded.row.workflow
-
-
 # The threads: one leads each family of runs, and one executes each action. They keep no durable state. A visit is
 # claimed in the store before its action starts and answered in the store when it is done. If the process is killed at
 # any moment, a later call on the run finds the claim of a dead server.
@@ -132,6 +81,8 @@ _log = logging.getLogger(__name__)
 _LOOK_EVERY = 1.0
 """Another process may have cancelled the run, or be executing a part of it."""
 _LONGEST_WAIT = 3600.0
+PASSING = ("store_busy", "store_full", "temporal_unreachable", "temporal_slow", "no_worker")
+"""Errors after which a result is kept and sent again: the work has been paid."""
 _CLOSING = 5.0
 
 
@@ -198,6 +149,9 @@ class Workers:
         self.closed = False
         self.closing_seconds = _CLOSING
         """How long the actions in progress have to stop."""
+        self.keeps_failures = False
+        """Whether an error of wfc itself is kept in `failure` for the caller, instead of failing the step."""
+        self.failure: Exception | None = None
         self.watch: WorkObserver | None = None
 
     def lead(self, root: int, seconds: float) -> Lead:
@@ -207,10 +161,14 @@ class Workers:
             lead = self._leads.get(root)
             if lead is None:
                 lead = self._leads[root] = Lead()
+                # Daemon threads: a process that is told to end must not wait for them. Claims in the store
+                # show what was left.
                 Thread(target=self._work, args=(root, lead), name=f"wfc-lead-{root}", daemon=True).start()
             lead.asked += 1
             mine = lead.asked
             self._tick()
+            # `seen` tells whether the leader has looked since this call asked; only then is `needs_agent`
+            # about its changes.
             while not (lead.over or self.closed or (lead.seen >= mine and lead.needs_agent)):
                 left = end - time.monotonic()
                 if left <= 0:
@@ -248,12 +206,14 @@ class Workers:
 
     def _work(self, root: int, lead: Lead) -> None:
         try:
+            # A round that has nothing to do is repeated if a call has asked for more meanwhile.
             while self._round(root, lead) or not self._is_over(root, lead):
                 pass
         except WfcError as error:
             _log.warning("a run can't be continued: %s", error)
         except Exception as error:
             _log.error("a run can't be continued: %s", without_words(error))
+            self.failure = error
         finally:
             with self._changed:
                 lead.over = True
@@ -274,6 +234,7 @@ class Workers:
         """Start the actions that can be started, and wait for a change. Returns False if there is nothing left to
         do."""
         with self._changed:
+            # Read before looking: a change during the look must lead to another one.
             asked, ticks = lead.asked, self._ticks
         self._source.advance(root)
         view = self._source.look(root)
@@ -283,6 +244,7 @@ class Workers:
             lead.seen, lead.needs_agent = asked, view.needs_agent
             self._changed.notify_all()
             mine = any(job.root == root for job in self._jobs.values())
+            # A pause that ends much later is left to the ticker.
             wait = None if view.due is None else view.due - self._source.now()
             soon = wait is not None and wait < _LONGEST_WAIT
             if self.closed:
@@ -294,6 +256,7 @@ class Workers:
             if ticks == self._ticks:
                 late = None if view.deadline is None else view.deadline - self._source.now()
                 soonest = min(one for one in (wait, late, _LOOK_EVERY) if one is not None)
+                # Not zero, so that a clock that lags behind does not lead to a busy loop.
                 self._changed.wait(max(soonest, 0.01))
         return True
 
@@ -311,11 +274,13 @@ class Workers:
         for runnable in view.runnables:
             key = (runnable.run, runnable.visit)
             with self._changed:
+                # It is being executed by this process already.
                 if key in self._jobs:
                     continue
                 if runnable.owner is not None or len(self._jobs) >= self._parallel or self.closed:
                     left = True
                     continue
+                # Registered before it is claimed, so that a second round does not claim it too.
                 job = self._jobs[key] = Job(runnable, root, time.monotonic())
             try:
                 claimed = self._source.claim(runnable)
@@ -337,7 +302,8 @@ class Workers:
                 pass
         except Exception as error:
             # The claim stays, and is found when this process has ended.
-            _log.error("the result of %s can't be stored: %s", job.runnable.visit, without_words(error))
+            _log.error("%s can't be completed: %s", job.runnable.visit, without_words(error))
+            self.failure = error
         finally:
             self._forget(job)
 
@@ -347,6 +313,10 @@ class Workers:
         try:
             result = self._source.perform(job)
         except Exception as error:
+            if self.keeps_failures:
+                raise
+            # An error in an executor fails the step and must not end the thread, which would leave the claim
+            # behind.
             _log.error("%s failed: %s", job.runnable.visit, without_words(error))
             message = f"internal error of wfc: {type(error).__name__}"
             result = {"error": {"code": "execution", "message": message}}
@@ -360,7 +330,7 @@ class Workers:
             try:
                 return self._source.finish(job.runnable, result)
             except StoreError as error:
-                if error.code not in ("store_busy", "store_full") or self.closed:
+                if error.code not in PASSING or self.closed:
                     raise
                 _log.warning("the result of %s can't be stored yet: %s", job.runnable.visit, error)
                 time.sleep(_LOOK_EVERY)

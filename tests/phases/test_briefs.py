@@ -1,0 +1,120 @@
+"""What the brief of an agent says about who submits its report, and about a long mission."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from wfc.checker import check_file
+from wfc.config import Config
+from wfc.project import Project, load_file
+
+
+def briefs(text: str) -> dict[str, str]:
+    """The brief of each agent, by its step."""
+    config = Config(Path(".").resolve())
+    file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
+    assert file.module is not None
+    asked = [one for one in file.module.main.states() if one.effect is not None and one.effect.name == "Ask"]
+    found = {one.title: one.effect.arguments["parameters"] for one in asked if one.effect is not None}
+    return {name: str(one["instructions"]) for name, one in found.items() if "instructions" in one}
+
+
+def mission(phases: int, mcp: str = "auto") -> str:
+    lines = [f"name: x\nproof: none\nmcp: {mcp}\nphases:"]
+    for number in range(1, phases + 1):
+        agents = "[{type: Explore}, {type: Plan}]"
+        lines.append(f"  - {{id: p{number}, number: {number}, agents: {agents}, completion: done}}")
+    return "\n".join(lines) + "\n"
+
+
+def test_from_the_sixth_phase_on_its_first_brief_says_that_the_context_may_be_cleared() -> None:
+    found = briefs(mission(7))
+    assert len(found) == 14
+    told = [name for name, text in found.items() if "You may clear your context before this phase" in text]
+    assert told == ["p6-explore", "p7-explore"]
+
+
+@pytest.mark.parametrize(
+    ("mcp", "says", "says_not"),
+    [
+        ("auto", "Return the report as your answer. You may also call log_decision", "submit_result"),
+        ("relay", "Return the report as your answer.", "log_decision"),
+        ("direct", "Submit the report yourself: submit_result(workflow_id=", "Return the report"),
+    ],
+)
+def test_a_brief_says_who_submits_the_report(mcp: str, says: str, says_not: str) -> None:
+    for text in briefs(mission(1, mcp)).values():
+        assert says in text
+        assert says_not not in text
+
+
+def findings(prompt: str, objective: str = "None.") -> list[tuple[str, str]]:
+    """What is wrong in the prompt of a phase `b` that requires `a`."""
+    config = Config(Path(".").resolve())
+    text = (
+        f"name: x\nproof: none\nobjective: {json.dumps(objective)}\nphases:\n"
+        "  - {id: a, number: 1, agents: [{type: Explore}], completion: done}\n"
+        f"  - {{id: b, number: 2, requires: a, completion: done,\n"
+        f"     agents: [{{type: Explore, prompt: {json.dumps(prompt)}}}]}}\n"
+        "  - {id: c, number: 3, agents: [{type: Explore}], completion: done}\n"
+    )
+    file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
+    return [(one.code, one.message) for one in check_file(file)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "code", "message"),
+    [
+        ("phases.a.nope.summary", "WF202", "phase `a` has no agent `nope`"),
+        ("phases.zz.explore.summary", "WF202", "there is no phase `zz`"),
+        ("phases.a", "WF202", "a reference names a phase and an agent"),
+        ("phases.b.explore.summary", "WF313", "a phase can't read its own reports"),
+        ("phases.c.explore.summary", "WF313", "phase `b` reads `c` but does not require it"),
+        (
+            "phases['c']['explore'].decisions[0].chosen",
+            "WF313",
+            "phase `b` reads `c` but does not require it",
+        ),
+        ("state.a.summary", "WF202", "undefined name `state`"),
+    ],
+)
+def test_a_wrong_reference_is_reported_once(reference: str, code: str, message: str) -> None:
+    assert findings(f"<x>{{{{ {reference} }}}}</x>") == [(code, message)]
+
+
+def test_a_report_in_a_text_of_the_whole_mission_is_reported_once() -> None:
+    message = "a text of the whole mission can't read the report of a phase"
+    assert findings("Go.", "<x>{{ phases.a.explore.summary }}</x>") == [("WF202", message)]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{ 'the state of it' }}",
+        '{{ "all phases.zz.y of \\" state" }}',
+        "{{ ['the state', 'phases.c.explore'] | join(' of ') }}",
+        "{# state.x and phases.zz.y #}Go.",
+        "{% raw %}{{ state.x }} {{ phases.zz.y }}{% endraw %}",
+        "<x>{{ phases['a']['explore'].summary }}{{ 'phases.zz.y' }}</x>",
+        "The state.x of phases.zz.y.",
+    ],
+)
+def test_words_in_strings_comments_and_raw_text_are_no_references(prompt: str) -> None:
+    assert findings(prompt) == []
+
+
+def test_a_reference_in_a_string_stays_as_it_is() -> None:
+    text = mission(2).replace("id: p2, number: 2", "id: p2, number: 2, requires: p1")
+    text = text.replace("{type: Plan}", "{type: Plan, prompt: \"{{ 'phases.p1.plan.summary' }}\"}")
+    assert "phases.p1.plan.summary" in briefs(text)["p2-plan"]
+
+
+@pytest.mark.parametrize("agent", ["{type: ''}", "{type: '', subagent_type: Plan}", "{subagent_type: ''}"])
+def test_an_agent_with_an_empty_name_is_reported_and_not_left_out(agent: str) -> None:
+    config = Config(Path(".").resolve())
+    text = mission(1).replace("{type: Plan}", agent)
+    file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
+    assert [one.code for one in check_file(file)] == ["WF006"]
