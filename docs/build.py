@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from checks import checks
+from gallery import FOLDER, library_pages
 from mistakes import mistakes
 from page_parts import MADE, table
 
@@ -58,6 +59,10 @@ def pages() -> dict[str, str]:
         "command-line.md": _command_line(),
         "mcp-tools.md": _mcp_tools(),
     }
+    return _texts(made)
+
+
+def _texts(made: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return {name: "\n".join(lines).rstrip() + "\n" for name, lines in made.items()}
 
 
@@ -115,7 +120,7 @@ def _expressions() -> Iterator[str]:
     )
     yield from (
         "",
-        "- A lone hole gives the value; `undefined` is null. NaN, Infinity and functions are errors.",
+        "- A lone `{{ }}` yields the value itself; `undefined` becomes null. NaN, Infinity and functions are errors.",
     )
     yield "- In text, lists and objects are printed as JSON, and `undefined` is an error."
     yield "- Conditions have JavaScript's truth: an empty list or object is true."
@@ -306,9 +311,14 @@ def _arguments(schema: dict[str, Any]) -> Iterator[str]:
 
 def main() -> int:
     if "--json" in sys.argv:
-        sys.stdout.write(json.dumps(pages()))
+        sys.stdout.write(json.dumps(_texts(library_pages()) if "library" in sys.argv else pages()))
         return 0
-    for name, text in pages().items():
+    about_library = _texts(library_pages())
+    for old in (HERE / FOLDER).glob("*"):
+        if f"{FOLDER}/{old.name}" not in about_library:
+            old.unlink()
+    (HERE / FOLDER).mkdir(exist_ok=True)
+    for name, text in {**pages(), **about_library}.items():
         (HERE / name).write_text(text, encoding="utf-8")
     plugin = {f"plugin/{path}": text for path, text in plugin_files().items()}
     for path, text in {".claude-plugin/marketplace.json": marketplace(), **plugin}.items():
