@@ -22,7 +22,7 @@ from wfc.checker import check_project, has_errors
 from wfc.config import Config, ConfigError, load_config
 from wfc.findings import Severity
 from wfc.render.style import counted
-from wfc.starter.claude_plugin import TOOLSETS
+from wfc.starter.claude_plugin import COMMAND, MCP, SKILLS, TOOLSETS, names_server, servers_in
 from wfc.workspace.files import Selection, in_folder, store_path
 from wfc.workspace.loading import load_project
 from wfc.workspace.modules import build
@@ -36,6 +36,8 @@ from wfc_runtime.version import __version__
 
 _EXTRAS = {"pygls": ("lsp", "the language server"), "temporalio": ("temporal", "runs on Temporal")}
 _SECONDS = 20
+_CONFIGURATIONS = (MCP, f"{SKILLS}/{MCP}")
+"""Where clients find the server in a project."""
 _RENEW = "remove .claude/skills/wfc, then run `wfc init --claude`"
 
 
@@ -279,42 +281,30 @@ def _agent_answer(name: str, program: Program) -> Result:
 
 
 def check_clients(config: Config) -> Iterator[Result]:
-    path = config.root / ".mcp.json"
-    if not path.is_file():
+    places = [place for place in _CONFIGURATIONS if (config.root / place).is_file()]
+    if not places:
         yield note("agent", "there is no .mcp.json, so agents can't find the server", "`wfc init` writes one")
-        return
+    for place in places:
+        yield from _check_client(place, config, alone=len(places) == 1)
+
+
+def _check_client(place: str, config: Config, *, alone: bool) -> Iterator[Result]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        servers = data["mcpServers"]
-        # The same file may name other servers.
-        entries = {name: one for name, one in servers.items() if _is_ours(one)}
+        entries = servers_in(config.root / place)
     except (OSError, ValueError) as error:
-        yield bad("agent", f".mcp.json can't be read: {error}", "fix it: an agent ignores the whole file")
+        yield bad("agent", f"{place} can't be read: {error}", "fix it: an agent ignores the whole file")
         return
     except (KeyError, TypeError, AttributeError):
-        yield bad("agent", ".mcp.json has no object `mcpServers`", "`wfc init --show` prints what to add")
+        yield bad("agent", f"{place} has no object `mcpServers`", "`wfc init --show` prints what to add")
         return
-    if not entries:
-        yield note("agent", ".mcp.json names no `wfc serve`", "`wfc init --show` prints what to add")
+    # The server may be in the other file.
+    if not entries and alone:
+        yield note("agent", f"{place} names no `wfc serve`", "`wfc init --show` prints what to add")
     for name, entry in entries.items():
-        yield _answer(name, entry, config)
+        yield _answer(name, entry, place, config)
 
 
-def _ours_in_mcp_json(config: Config) -> bool:
-    try:
-        servers = json.loads((config.root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]
-        return any(_is_ours(entry) for entry in servers.values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # check_clients reports what is wrong with the file.
-        return False
-
-
-def _is_ours(entry: Any) -> bool:
-    words = [str(entry.get("command", "")), *map(str, entry.get("args", []))]
-    return "serve" in words and any(word.rpartition("/")[2] in ("wfc", "wfc.exe") for word in words)
-
-
-def _answer(name: str, entry: Any, config: Config) -> Result:
+def _answer(name: str, entry: Any, place: str, config: Config) -> Result:
     """Start the server as an agent would, and list its tools."""
     import asyncio
 
@@ -340,14 +330,12 @@ def _answer(name: str, entry: Any, config: Config) -> Result:
         if shutil.which(words[0], path=env.get("PATH")) is None:
             return bad(
                 "agent",
-                f"there is no program `{words[0]}` to start (`{name}` in .mcp.json)",
-                f"start the agent with the program on the PATH, or use its full path in .mcp.json{_own()}",
+                f"there is no program `{words[0]}` to start (`{name}` in {place})",
+                f"start the agent with the program on the PATH, or use its full path in {place}{_own()}",
             )
         reason = _first(error)
-        return bad(
-            "agent", f"`{shown}` (`{name}` in .mcp.json) does not answer: {reason}", f"try it: {shown}"
-        )
-    return good("agent", f"`{shown}` (`{name}` in .mcp.json) answers, with {number} tools")
+        return bad("agent", f"`{shown}` (`{name}` in {place}) does not answer: {reason}", f"try it: {shown}")
+    return good("agent", f"`{shown}` (`{name}` in {place}) answers, with {number} tools")
 
 
 def _own() -> str:
@@ -370,8 +358,9 @@ def check_claude_code(config: Config) -> Iterator[Result]:
     # A plugin that is installed but not enabled has no effect.
     plugins = [one for one in installed_plugins() if one.name.partition("@")[0] == "wfc" and one.is_enabled]
     for plugin in plugins:
-        yield from _check_plugin(plugin, config)
-    own = config.root / ".claude" / "skills" / "wfc" / ".claude-plugin" / "plugin.json"
+        yield _check_plugin(plugin)
+    yield from _check_twice(config, has_plugin=bool(plugins))
+    own = config.root / SKILLS / ".claude-plugin" / "plugin.json"
     if own.is_file():
         yield from _check_own_files(own)
         if plugins:
@@ -384,19 +373,26 @@ def check_claude_code(config: Config) -> Iterator[Result]:
     yield from _check_needs(config)
 
 
-def _check_plugin(plugin: Plugin, config: Config) -> Iterator[Result]:
+def _check_plugin(plugin: Plugin) -> Result:
     if not (plugin.path / ".claude-plugin" / "plugin.json").is_file():
         help = "install it again: `/plugin install wfc --marketplace <owner>/<repo>`"
-        yield bad("claude", f"the files of the plugin `{plugin.name}` are not at {plugin.path}", help)
-    elif plugin.version != __version__:
+        return bad("claude", f"the files of the plugin `{plugin.name}` are not at {plugin.path}", help)
+    if plugin.version != __version__:
         help = f"`/plugin update {plugin.name}`"
-        yield note("claude", f"the wfc plugin has version {plugin.version}, this is wfc {__version__}", help)
-    else:
-        yield good("claude", f"the wfc plugin has this version ({__version__})")
-    # Both would be offered to the model, under different names.
-    if _ours_in_mcp_json(config):
-        help = "remove the entry from .mcp.json, or disable the plugin with `/plugin`"
-        yield bad("claude", "every wfc tool exists twice: in .mcp.json and in the wfc plugin", help)
+        return note("claude", f"the wfc plugin has version {plugin.version}, this is wfc {__version__}", help)
+    return good("claude", f"the wfc plugin has this version ({__version__})")
+
+
+def _check_twice(config: Config, *, has_plugin: bool) -> Iterator[Result]:
+    """Check that the client starts one server only: the model would see the tools of each, under different names."""
+    places = [place for place in _CONFIGURATIONS if names_server(config.root / place)]
+    if len(places) + has_plugin > 1:
+        first, *others = [*places, "the wfc plugin"] if has_plugin else places
+        help = f"remove the entry from {first}" + (
+            ", or disable the plugin with `/plugin`" if has_plugin else ""
+        )
+        message = f"every wfc tool exists twice: in {first} and in {' and in '.join(others)}"
+        yield bad("claude", message, help)
 
 
 def _check_own_files(manifest: Path) -> Iterator[Result]:
@@ -412,13 +408,13 @@ def _check_own_files(manifest: Path) -> Iterator[Result]:
 
 
 def _check_journal(config: Config) -> Iterator[Result]:
-    """Check that the server of .mcp.json offers what the project's command `/workflow` calls."""
-    command = config.root / ".claude" / "commands" / "workflow.md"
-    if not command.is_file() or not _ours_in_mcp_json(config):
+    """Check that the server offers what the project's command `/workflow` calls."""
+    if not (config.root / COMMAND).is_file():
         return
-    if "journal" not in (config.root / ".mcp.json").read_text(encoding="utf-8"):
-        help = f'add "--toolsets", "{TOOLSETS}" to the arguments of `wfc serve` in .mcp.json'
-        yield note("claude", "`/workflow journal` has no tool: the server offers no journal", help)
+    for place in _CONFIGURATIONS:
+        if names_server(config.root / place) and "journal" not in str(servers_in(config.root / place)):
+            help = f'add "--toolsets", "{TOOLSETS}" to the arguments of `wfc serve` in {place}'
+            yield note("claude", "`/workflow journal` has no tool: the server offers no journal", help)
 
 
 def _check_needs(config: Config) -> Iterator[Result]:

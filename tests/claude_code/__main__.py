@@ -163,9 +163,11 @@ def the_project_side_offers_open_runs(client: Client) -> None:
         if not request.results:
             return [use("Bash", command="sleep 3", description="Wait for the server")]
         if len(request.results) == 1:
-            return [use("mcp__wfc__start_workflow", workflow="summarise-changes", inputs={})]
+            return [use("mcp__plugin_wfc_wfc__start_workflow", workflow="summarise-changes", inputs={})]
         return [say("I stop here.")]
 
+    validated = client.run("plugin", "validate", ".claude")
+    expect(validated.returncode == 0, validated.stdout + validated.stderr)
     client.converse(start_only, "/workflow summarise-changes start", "--allowedTools", "Bash")
     [run] = runs(client)
     seen = client.converse(lambda request: [say("hello")], "/workflow list")

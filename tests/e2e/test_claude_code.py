@@ -99,17 +99,27 @@ def test_the_icon_is_a_square_png_of_a_size_that_the_directory_accepts() -> None
     assert 512 <= width <= 2048
 
 
-@pytest.mark.parametrize("files", [plugin_files(), project_files()], ids=["plugin", "project"])
+SIDES = pytest.mark.parametrize(
+    "files",
+    [plugin_files(), project_files(), project_files(has_server=True)],
+    ids=["plugin", "project", "project with a server"],
+)
+
+
+@SIDES
 def test_every_tool_that_a_text_names_exists(files: dict[str, str]) -> None:
     tools = {*load_tools(TOOLSETS.split(","))}
     named = {name for text in files.values() for name in re.findall(r"mcp__(?:plugin_wfc_)?wfc__(\w+)", text)}
     assert named <= tools
     assert {*COMMAND_TOOLS} <= named
-    server = json.loads(files[".mcp.json"])["mcpServers"]["wfc"]
-    assert server == {"command": "wfc", "args": ["serve", "--toolsets", TOOLSETS]}
+    started = [json.loads(text)["mcpServers"] for path, text in files.items() if path.endswith(".mcp.json")]
+    server = {"command": "wfc", "args": ["serve", "--toolsets", TOOLSETS]}
+    # Tools of the project's own server have a shorter prefix than those of a plugin.
+    prefixes = {name for text in files.values() for name in re.findall(r"mcp__(?:plugin_wfc_)?wfc__", text)}
+    assert (started, prefixes) in (([{"wfc": server}], {"mcp__plugin_wfc_wfc__"}), ([], {"mcp__wfc__"}))
 
 
-@pytest.mark.parametrize("files", [plugin_files(), project_files()], ids=["plugin", "project"])
+@SIDES
 def test_no_placeholder_is_left_in_a_text(files: dict[str, str]) -> None:
     assert not [path for path, text in files.items() if re.search(r"%[A-Z]+%", text)]
 
@@ -170,8 +180,36 @@ def test_init_writes_the_projects_side_for_claude_code(project: Path, client: Pa
     for path, text in project_files().items():
         assert (project / path).read_text(encoding="utf-8") == text
     allowed = json.loads((project / ".claude" / "settings.json").read_text())["permissions"]["allow"]
-    assert allowed == [f"mcp__wfc__{tool}" for tool in UNASKED_TOOLS]
-    assert "mcp__wfc__cancel_workflow" not in allowed
+    assert allowed == [f"mcp__plugin_wfc_wfc__{tool}" for tool in UNASKED_TOOLS]
+    assert "mcp__plugin_wfc_wfc__cancel_workflow" not in allowed
+    # The server is in the folder of the plugin; a second one would offer every tool twice.
+    assert not (project / ".mcp.json").exists()
+    assert wfc("init", cwd=project).status == 0
+    assert not (project / ".mcp.json").exists()
+    results = json.loads(wfc("doctor", "--json", cwd=project, env=environment(client)).out)["results"]
+    [answer] = [one for one in results if one["part"] == "agent"]
+    assert answer["status"] == "ok"
+    assert ".claude/skills/wfc/.mcp.json" in answer["message"]
+
+
+def test_init_leaves_the_server_where_the_project_has_it(project: Path, client: Path) -> None:
+    assert wfc("init", cwd=project).status == 0
+    assert wfc("init", "--claude", cwd=project).status == 0
+    for path, text in project_files(has_server=True).items():
+        assert (project / path).read_text(encoding="utf-8") == text
+    assert not (project / ".claude" / "skills" / "wfc" / ".mcp.json").exists()
+    assert not [one for one in doctor(project, client) if "twice" in one["message"]]
+
+
+def test_the_block_in_claude_md_names_the_three_phrases(project: Path) -> None:
+    assert wfc("init", "--claude", cwd=project).status == 0
+    text = (project / "CLAUDE.md").read_text(encoding="utf-8")
+    assert text.startswith("<!-- wfc: begin -->\n")
+    assert text.endswith("<!-- wfc: end -->\n")
+    for phrase, tool in (("continue workflow", "get_workflow_status"), ("abort workflow", "cancel_workflow")):
+        [line] = [line for line in text.splitlines() if f'"{phrase}"' in line]
+        assert tool in line
+    assert '"workflow status"' in text
 
 
 def test_init_without_the_option_writes_nothing_for_claude_code(project: Path) -> None:
@@ -180,22 +218,43 @@ def test_init_without_the_option_writes_nothing_for_claude_code(project: Path) -
     assert not (project / "CLAUDE.md").exists()
 
 
-def test_init_keeps_the_files_of_claude_code_that_are_there(project: Path) -> None:
-    mine = {
-        "CLAUDE.md": "# Mine\n",
-        ".claude/settings.json": "{}\n",
-        ".claude/commands/workflow.md": "mine\n",
-    }
-    for path, text in mine.items():
-        (project / path).parent.mkdir(parents=True, exist_ok=True)
-        (project / path).write_text(text)
+def test_init_adds_to_the_files_of_claude_code_that_are_there(project: Path) -> None:
+    mine = {"permissions": {"deny": ["Read(.env)"], "allow": ["Bash(ls:*)"]}, "model": "é"}
+    settings, memory = project / ".claude" / "settings.json", project / "CLAUDE.md"
+    command = project / ".claude" / "commands" / "workflow.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("mine\n")
+    settings.write_text(json.dumps(mine, indent=4, ensure_ascii=False), encoding="utf-8")
+    memory.write_bytes(b"# Mine\r\n\r\nNo line end: \xff")
     result = wfc("init", "--claude", cwd=project)
-    assert {path: (project / path).read_text() for path in mine} == mine
-    for path in mine:
-        assert f"kept     {path}: for" in result.out
-    assert "<!-- wfc: begin -->" in result.out
+    assert result.status == 0, result.err
+    merged = json.loads(settings.read_text(encoding="utf-8"))
+    allowed = merged["permissions"].pop("allow")
+    assert allowed == ["Bash(ls:*)", *(f"mcp__plugin_wfc_wfc__{tool}" for tool in UNASKED_TOOLS)]
+    assert merged == {"permissions": {"deny": ["Read(.env)"]}, "model": "é"}
+    assert '\n    "model": "é"' in settings.read_text(encoding="utf-8")
+    block = project_files()["CLAUDE.md"].replace("\n", "\r\n").encode()
+    assert memory.read_bytes() == b"# Mine\r\n\r\nNo line end: \xff\r\n\r\n" + block
+    # A command of the project's own stays, and what belongs into it is printed.
+    assert command.read_text() == "mine\n"
+    assert "kept     .claude/commands/workflow.md: for" in result.out
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     again = wfc("init", "--claude", cwd=project)
-    assert "kept     .claude/skills/wfc/hooks/hooks.json: it has" in again.out
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert "kept     .claude/settings.json: it has permissions for the wfc tools already" in again.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "// mine\n{}", "[]", "null", '{"permissions": []}', '{"permissions": {"allow": "all"}}', "[" * 9999],
+)
+def test_settings_of_another_form_are_kept_and_what_to_add_is_printed(project: Path, text: str) -> None:
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(text)
+    result = wfc("init", "--claude", cwd=project)
+    assert settings.read_text() == text
+    assert "kept     .claude/settings.json: for permissions for the wfc tools, add this to it:" in result.out
 
 
 # What doctor says.
@@ -208,6 +267,10 @@ def test_doctor_finds_every_tool_twice(project: Path, client: Path) -> None:
     assert "exists twice" in doctor(project, client)[1]["message"]
     (project / ".mcp.json").unlink()
     assert [one["status"] for one in doctor(project, client)] == ["ok"]
+    # The folder of wfc init --claude has a server as well.
+    assert wfc("init", "--claude", cwd=project).status == 0
+    [twice] = [one for one in doctor(project, client) if "exists twice" in one["message"]]
+    assert "in .claude/skills/wfc/.mcp.json and in the wfc plugin" in twice["message"]
 
 
 def test_doctor_finds_a_server_without_the_journal_that_the_command_shows(
@@ -216,7 +279,7 @@ def test_doctor_finds_a_server_without_the_journal_that_the_command_shows(
     assert wfc("init", "--claude", cwd=project).status == 0
     assert not [one for one in doctor(project, client) if "journal" in one["message"]]
     plain = {"mcpServers": {"wfc": {"command": "wfc", "args": ["serve"]}}}
-    (project / ".mcp.json").write_text(json.dumps(plain), encoding="utf-8")
+    (project / ".claude" / "skills" / "wfc" / ".mcp.json").write_text(json.dumps(plain), encoding="utf-8")
     [found] = [one for one in doctor(project, client) if "journal" in one["message"]]
     assert found["message"] == "`/workflow journal` has no tool: the server offers no journal"
 

@@ -65,6 +65,11 @@ def test_only_yaml_fences_with_phases_are_the_program() -> None:
     assert found["phases"][3]["description"] == "```\ninner\n```\n"
 
 
+def test_a_flat_phase_is_named_by_its_number_or_by_its_id() -> None:
+    found = data("```yaml\nphase: design\nnumber: 1\n```\n```yaml\nphase: 2\nid: build\n```\n")
+    assert found["phases"] == [{"id": "design", "number": 1}, {"number": 2, "id": "build"}]
+
+
 def test_a_fence_ends_at_its_own_indentation_only() -> None:
     text = f"{ONE}**Agent Prompt:**\n\n```\nWrite this:\n  ```python\n  pass\n  ```\n   ```\nand `````` too.\n````\n"
     assert phases(text)[0]["agents"][0]["prompt"] == (

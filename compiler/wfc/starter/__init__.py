@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
-from wfc.starter.claude_plugin import project_files
+from wfc.starter.claude_plugin import BEGIN, COMMAND, MEMORY, SETTINGS, SKILLS, project_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class Piece:
     text: Callable[[], str]
     mark: str
     """A word whose presence shows that an existing file has this content already."""
+    add: Callable[[str, str], str | None] | None = None
+    """Adds the content to the text of an existing file and changes nothing else; None if that is not possible."""
 
     def place(self, workflows: str) -> str:
         """The path of the file in a project with this workflows folder."""
@@ -96,16 +100,53 @@ PIECES = (
 
 
 def _claude_piece(path: str, text: str) -> Piece:
+    if path == MEMORY:
+        return Piece(path, "a paragraph about workflows", lambda: text, BEGIN, _append)
+    if path == SETTINGS:
+        # No mark: permissions for all but one of the tools must not count as all of them.
+        return Piece(path, "permissions for the wfc tools", lambda: text, text, _merge)
     purposes = {
-        ".mcp.json": ("the server that agents start, with its journal", "journal"),
-        ".claude/commands/workflow.md": ("the command `/workflow`", "wfc"),
-        ".claude/settings.json": ("permissions for the wfc tools", "mcp__wfc__"),
-        "CLAUDE.md": ("a paragraph about workflows", "<!-- wfc: begin -->"),
+        COMMAND: "the command `/workflow`",
+        f"{SKILLS}/.mcp.json": "the server that Claude Code starts, with its journal",
     }
-    purpose, mark = purposes.get(path, ("hooks, the agent `runner` and the skill `write-workflow`", "wfc"))
-    return Piece(path, purpose, lambda: text, mark)
+    purpose = purposes.get(path, "hooks, the agent `runner` and the skill `write-workflow`")
+    return Piece(path, purpose, lambda: text, "wfc")
 
 
-def claude_pieces() -> list[Piece]:
-    """What `wfc init --claude` adds."""
-    return [_claude_piece(path, text) for path, text in project_files().items()]
+def claude_pieces(*, has_server: bool) -> list[Piece]:
+    """What `wfc init --claude` adds to a project whose .mcp.json names the server, or does not."""
+    return [_claude_piece(path, text) for path, text in project_files(has_server=has_server).items()]
+
+
+def _append(text: str, block: str) -> str:
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    return text + _as_lines_of(text, gap + block)
+
+
+def _as_lines_of(text: str, more: str) -> str:
+    return more.replace("\n", "\r\n") if "\r\n" in text else more
+
+
+def _merge(text: str, settings: str) -> str | None:
+    """The settings with those that they lack. Lists are extended; a value that is there stays."""
+    try:
+        there = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not _extend(there, json.loads(settings)):
+        return None
+    if there == json.loads(text):
+        return text
+    indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    merged = json.dumps(there, indent=indented[1] if indented else 2, ensure_ascii=False)
+    return _as_lines_of(text, merged + "\n")
+
+
+def _extend(there: Any, more: Any) -> bool:
+    """Add to an object in place. False if a value has another type than expected."""
+    if isinstance(there, dict) and isinstance(more, dict):
+        return all(_extend(there.setdefault(key, type(value)()), value) for key, value in more.items())
+    if isinstance(there, list) and isinstance(more, list):
+        there.extend(one for one in more if one not in there)
+        return True
+    return False

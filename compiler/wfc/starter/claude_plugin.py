@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from wfc_runtime.version import __version__
 
@@ -28,6 +30,10 @@ UNASKED_TOOLS = tuple(tool for tool in COMMAND_TOOLS if tool != "cancel_workflow
 """The tools that a project allows without a question. Cancelling a run cannot be undone."""
 TOOLSETS = "core,journal"
 """What the server offers to Claude Code."""
+COMMAND, SKILLS, SETTINGS = ".claude/commands/workflow.md", ".claude/skills/wfc", ".claude/settings.json"
+MCP, MEMORY = ".mcp.json", "CLAUDE.md"
+BEGIN, END = "<!-- wfc: begin -->", "<!-- wfc: end -->"
+"""The marks around the block in CLAUDE.md. The client removes comments before the model reads the file."""
 HOOK_EVENTS = {"SessionStart": "session-start", "Stop": "stop", "SubagentStop": "subagent-stop"}
 _DESCRIPTION = (
     "Durable, compiled agent workflows: checked ahead of time, driven one action at a time, never lost."
@@ -37,13 +43,13 @@ _PLUGIN = {
     "%RUNNER%": "wfc:runner",
     "%COMMAND%": "/wfc:workflow",
 }
-_PROJECT = {"%PREFIX%": "mcp__wfc__", "%RUNNER%": "wfc:runner", "%COMMAND%": "/workflow"}
+_PROJECT = {**_PLUGIN, "%PREFIX%": "mcp__wfc__"}
 
 
 def plugin_files() -> dict[str, str]:
     """The plugin's text files, by their path in the folder `plugin/`."""
     return {
-        ".mcp.json": _server(),
+        MCP: _server(),
         "commands/workflow.md": _text("workflow.md", _PLUGIN),
         "README.md": _text("README.md", _PLUGIN),
         **_shared_files(_PLUGIN),
@@ -63,21 +69,47 @@ def marketplace() -> str:
     )
 
 
-def project_files() -> dict[str, str]:
-    """The project's side. The server comes from .mcp.json, so that other clients find it as well."""
-    plugin = {f".claude/skills/wfc/{path}": text for path, text in _shared_files(_PROJECT).items()}
-    return {
-        ".mcp.json": _server(),
-        ".claude/commands/workflow.md": _text("workflow.md", _PROJECT),
-        **plugin,
-        ".claude/settings.json": _json(
-            {
-                "permissions": {"allow": [f"mcp__wfc__{tool}" for tool in UNASKED_TOOLS]},
-                "enabledMcpjsonServers": ["wfc"],
-            }
-        ),
-        "CLAUDE.md": _text("CLAUDE.md", _PROJECT),
+def project_files(*, has_server: bool = False) -> dict[str, str]:
+    """The project's side: the plugin as a folder of skills.
+
+    `has_server`: .mcp.json names `wfc serve` already. Then the folder has no server, because the client would offer
+    every tool twice.
+    """
+    words = {**(_PROJECT if has_server else _PLUGIN), "%COMMAND%": "/workflow"}
+    server = {} if has_server else {MCP: _server()}
+    settings: dict[str, object] = {
+        "permissions": {"allow": [words["%PREFIX%"] + tool for tool in UNASKED_TOOLS]}
     }
+    if has_server:
+        settings["enabledMcpjsonServers"] = ["wfc"]
+    return {
+        COMMAND: _text("workflow.md", words),
+        **{f"{SKILLS}/{path}": text for path, text in (server | _shared_files(words)).items()},
+        SETTINGS: _json(settings),
+        MEMORY: _text("CLAUDE.md", words),
+    }
+
+
+def servers_in(path: Path) -> dict[str, Any]:
+    """The entries of a file such as .mcp.json that start `wfc serve`. The same file may name other servers.
+
+    Raises OSError, ValueError, KeyError, TypeError or AttributeError if it can't be read as such a file.
+    """
+    servers = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]
+    return {name: entry for name, entry in servers.items() if _is_ours(entry)}
+
+
+def _is_ours(entry: Any) -> bool:
+    words = [str(entry.get("command", "")), *map(str, entry.get("args", []))]
+    return "serve" in words and any(word.rpartition("/")[2] in ("wfc", "wfc.exe") for word in words)
+
+
+def names_server(path: Path) -> bool:
+    """Whether a client that reads this file starts `wfc serve`. A file that can't be read names no server."""
+    try:
+        return bool(servers_in(path))
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _shared_files(words: dict[str, str]) -> dict[str, str]:

@@ -246,9 +246,10 @@ def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Node]:
             top += [entry for entry in root.entries if entry is not one]
             yield one.value
         else:
-            # `phase: 1` among the keys of the phase itself.
-            number = Entry(replace(one.key, text="number", value="number"), one.value)
-            yield Mapping(root.span, [number if entry is one else entry for entry in root.entries])
+            # `phase: 1` or `phase: design` among the keys of the phase itself.
+            key = "id" if isinstance(one.value, Scalar) and _is_id(one.value) else "number"
+            named = Entry(replace(one.key, text=key, value=key), one.value)
+            yield Mapping(root.span, [named if entry is one else entry for entry in root.entries])
         return
     for entry in root.entries:
         if entry.key.text != "phases":
@@ -257,6 +258,10 @@ def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Node]:
             yield from entry.value.items
         else:
             yield entry.value
+
+
+def _is_id(node: Scalar) -> bool:
+    return isinstance(node.value, str) and not node.value.isdecimal()
 
 
 def _is_program(text: str) -> bool:
