@@ -133,6 +133,18 @@ def test_two_files_of_one_name_are_checked_again_when_either_changes(project: Pa
     assert "alpha" in checked(project)
 
 
+def test_a_note_about_a_field_of_an_included_workflow_follows_its_changes(project: Path) -> None:
+    for path in (ROOT / "tests/errors/WF314/bad_included").glob("*.yaml"):
+        put(project, path.stem, path.read_text(encoding="utf-8"))
+    assert "the field of `shared:counts`" in check(project)[1]
+    shared = project / "workflows" / "b_shared.yaml"
+    shared.write_text("# one line more\n" + shared.read_text())
+    assert sorted(checked(project)) == ["a_main", "b_shared"]
+    shared.write_text(shared.read_text().replace("total:", "sum:").replace("+ total", "+ sum"))
+    assert sorted(checked(project)) == ["a_main", "b_shared"]
+    assert "`total` is also a field" not in check(project)[1]
+
+
 def test_settings_and_other_questions_start_from_nothing(project: Path) -> None:
     (project / "pyproject.toml").write_text('[tool.wfc]\nignore = ["WF004"]\n')
     assert len(checked(project)) == 4
@@ -237,6 +249,7 @@ LOOK_AT_OTHER_FILES = {
     "rules/identifier_clash.py",
     "rules/limit_exceeded.py",
     "rules/recursive_call.py",
+    "rules/shadowed_field.py",
     "rules/unknown_workflow.py",
     "rules/unused_input.py",
 }
