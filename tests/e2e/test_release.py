@@ -47,12 +47,16 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "venv" / "bin"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
-    shutil.copytree(ROOT / "workflows", tmp_path / "workflows")
-    shutil.copytree(ROOT / ".claude" / "agents", tmp_path / ".claude" / "agents")
-    return tmp_path
+@pytest.fixture(scope="module")
+def project(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with one workflow, which the installed wfc has compiled."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "pyproject.toml").write_text("[tool.wfc]\n")
+    (folder / "workflows").mkdir()
+    for name in ("deploy-service.yaml", "deploy-service.test.yaml"):
+        shutil.copy(ROOT / "workflows" / name, folder / "workflows")
+    run(installed / "wfc", "compile", cwd=folder)
+    return folder
 
 
 def test_the_version_comes_from_one_place(built: Path, installed: Path, tmp_path: Path) -> None:
@@ -86,7 +90,11 @@ def test_the_source_package_has_what_its_tests_need(built: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or name.startswith(".venv")]
 
 
-def test_the_wheel_checks_compiles_and_draws(installed: Path, project: Path) -> None:
+def test_the_wheel_checks_compiles_and_draws(installed: Path, tmp_path: Path) -> None:
+    project = tmp_path
+    (project / "pyproject.toml").write_text("[tool.wfc]\n")
+    shutil.copytree(ROOT / "workflows", project / "workflows")
+    shutil.copytree(ROOT / ".claude" / "agents", project / ".claude" / "agents")
     assert "all clean" in run(installed / "wfc", "check", cwd=project)
     run(installed / "wfc", "compile", cwd=project)
     committed = {path.name: path.read_text() for path in (ROOT / "generated").glob("*.py")}
@@ -120,7 +128,6 @@ def test_the_wheel_serves_the_library_in_an_empty_folder(installed: Path, tmp_pa
 
 
 def test_the_wheel_runs_a_workflow_to_its_end(installed: Path, project: Path) -> None:
-    run(installed / "wfc", "compile", cwd=project)
     script, _, _ = (project / "workflows/deploy-service.test.yaml").read_text("utf-8").partition("\ntests:")
     (project / "answers.yaml").write_text(script, encoding="utf-8")
     shown = run(
@@ -132,7 +139,6 @@ def test_the_wheel_runs_a_workflow_to_its_end(installed: Path, project: Path) ->
 
 
 def test_the_wheel_serves(installed: Path, project: Path) -> None:
-    run(installed / "wfc", "compile", cwd=project)
     server = StdioServerParameters(command=str(installed / "wfc"), args=["serve"], cwd=project, env=ENV)
 
     async def listed() -> str:
@@ -144,7 +150,6 @@ def test_the_wheel_serves(installed: Path, project: Path) -> None:
 
 
 def test_the_wheel_is_typed_for_its_users(installed: Path, project: Path) -> None:
-    run(installed / "wfc", "compile", cwd=project)
     (project / "use.py").write_text(
         "from generated.deploy_service import DeployService, Inputs\nInputs(service_name=3)\n"
     )

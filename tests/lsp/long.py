@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tests.bench.workloads import workflow
 
-STEPS = 200
+STEPS = 120
 _BLOCK = """\
   - id: build-{n}
     type: Shell

@@ -20,7 +20,7 @@ from wfc.lsp import server, workspace
 from wfc.lsp.workspace import WorkflowServer
 
 MOST_CALLS = 30_000
-"""For an answer from a text that has been checked; parsing and checking these texts takes more than 300,000."""
+"""For an answer from a text that has been checked; parsing and checking these texts takes more than 150,000."""
 
 
 class InPlace(Executor):
@@ -163,7 +163,7 @@ def test_completions_need_no_new_look_for_each_character_typed_in_a_line(
         calls = calls_of(
             lambda place=place, into=found: into.append(counted.ask(file.name, "complete", place))
         )
-        assert len(found[0]) > 100
+        assert len(found[0]) > STEPS // 2
         assert calls < MOST_CALLS
     assert (counted.loaded, counted.checked) == (0, 0)
 
@@ -202,6 +202,7 @@ def test_a_question_takes_work_at_most_in_proportion_to_the_text(
         counted.open(file.name, file.text)
         return calls_of(lambda: counted.ask(file.name, question, name_in(file)))
 
+    work(STEPS // 4)  # The first question of a process also fills caches that later ones share.
     assert work(STEPS) < 4.5 * work(STEPS // 4)
 
 

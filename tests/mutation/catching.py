@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -22,6 +23,10 @@ from wfc.yaml import Source, YamlLimits, parse_document
 
 TABLE = (in_form, in_references, in_expressions, in_state, in_control, in_commands)
 """Where the mistakes are: importing a module adds its own."""
+
+
+PLACES = 4
+"""How many places of a file the tests try for each mistake."""
 
 
 @cache
@@ -124,6 +129,25 @@ def findings(mutant: Mutant) -> Iterator[Diagnostic]:
 def findings_in(file: str) -> tuple[str, Callable[[str], list[Diagnostic]]]:
     """A workflow's text, and what is found in another text in its place."""
     return originals()[file].source.text, lambda text: check_file(_project(file, text, False).files[0])
+
+
+def chosen_mutants(mistake: str) -> list[Mutant]:
+    """The mutants that the tests look at: a few of each file, spread over it, and all that the list names.
+
+    Places of one file are alike, and all 4,700 take minutes: `HYPOTHESIS_PROFILE=long` looks at every one.
+    """
+    by_file: dict[str, list[Mutant]] = {}
+    for mutant in all_mutants():
+        if mutant.mistake.name == mistake:
+            by_file.setdefault(mutant.file, []).append(mutant)
+    if os.environ.get("HYPOTHESIS_PROFILE") == "long":
+        return [mutant for found in by_file.values() for mutant in found]
+    return [
+        mutant
+        for found in by_file.values()
+        for number, mutant in enumerate(found)
+        if number * PLACES // len(found) != (number - 1) * PLACES // len(found) or str(mutant) in LISTED
+    ]
 
 
 def one_of_each() -> list[Mutant]:
