@@ -18,6 +18,7 @@ from wfc.cli.shared.names import completing
 from wfc.cli.shared.output import say, to_json
 from wfc.cli.shared.workflow import compile_in_memory, print_errors
 from wfc.config import Config, load_config
+from wfc.language.agent_file import AGENTS_FOLDER, read_agent
 from wfc.library import Pack, PackError, shipped_pack
 from wfc.library.fetch import SHIPPED, is_origin, opened_pack
 from wfc.library.lock import LOCK, Lock, added_from, changes, edited
@@ -38,7 +39,7 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except PackError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
 
 
 def _names() -> Iterator[str]:
@@ -113,7 +114,8 @@ def show(name: str, as_json: bool) -> int:
     say(
         f"{style.paint(name, 'bold')} {row['version']} ({row['language']})\n{printable(row['description'])}\n"
     )
-    _say_needs(needs, style)
+    # The source follows.
+    _say_needs(needs, style, in_full=False)
     say(f"files: {', '.join(item.files)}\n")
     say(printable(item.file.source.text.rstrip("\n")))
     return 0
@@ -130,25 +132,39 @@ def _needs(pack: Pack, item: Item) -> dict[str, Any]:
     files = [pack.files[name] for name in (item.name, *item.called)]
     if print_errors(files):
         raise PackError(f"`{item.name}` has errors")
-    from wfc_runtime.plan import explain_plan
+    from wfc_runtime.plan import explain_plan, needed_access
 
     modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
     plan = explain_plan(modules[item.name], modules.get)
     needs: dict[str, Any] = {key: plan["needs"].get(key, []) for key in ("commands", "tools", "agents")}
     needs["commands"] = list(dict.fromkeys(str(one["command"]) for one in needs["commands"]))
+    needs |= needed_access(modules[item.name], modules.get)
+    needs["agent_tools"] = {agent.name: agent.tools for agent in item.agents.values()}
     needs["people"] = len(plan["waits"]["person"])
     return needs
 
 
-def _say_needs(needs: dict[str, Any], style: Style) -> None:
+def _say_needs(needs: dict[str, Any], style: Style, *, in_full: bool = True) -> None:
+    def row(label: str, text: str) -> None:
+        # What is left out could be the part that matters.
+        first, *more = printable(text.strip()).split("\n") if in_full else [_short(" ".join(text.split()))]
+        say(f"{style.paint(f'{label:<10}', 'cyan')}{first}")
+        for line in more:
+            say(f"{'':10}{line}")
+
     for one in needs["commands"]:
-        say(f"{style.paint('runs', 'cyan')}   {_short(' '.join(one.split()))}")
+        row("runs", one)
+    for label in ("reads", "writes", "requests", "blocks"):
+        if needs[label]:
+            row(label, ", ".join(needs[label]))
     if needs["tools"]:
-        say(f"{style.paint('calls', 'cyan')}  {printable(', '.join(needs['tools']))}")
+        row("calls", ", ".join(needs["tools"]))
     if needs["agents"]:
-        say(f"{style.paint('agents', 'cyan')} {printable(', '.join(needs['agents']))}")
+        row("agents", ", ".join(needs["agents"]))
+    for name, tools in needs["agent_tools"].items():
+        row("tools", f"@{name} may use {'every tool' if tools is None else ', '.join(tools) or 'no tool'}")
     if needs["people"]:
-        say(f"{style.paint('asks', 'cyan')}   a person, {counted(needs['people'], 'question')}")
+        row("asks", f"a person, {counted(needs['people'], 'question')}")
 
 
 # -- add ---------------------------------------------------------------------
@@ -198,14 +214,9 @@ class _Adding:
         return self.config.root / path if inside == path else self.config.workflows_dir / inside
 
     def check(self, overwrite: bool) -> None:
-        declared, texts = self.pack.manifest.tools, dict[Path, str]()
+        texts, names = dict[Path, str](), dict[str, Path]()
         for item in self.items:
-            tools = self.needs[item.name]["tools"] if declared is not None else []
-            undeclared = [tool for tool in tools if tool not in (declared or ())]
-            if undeclared:
-                raise PackError(
-                    f"`{item.name}` calls the tool `{undeclared[0]}`, which wfc-pack.toml does not declare"
-                )
+            self._check_tools(item)
             places = {path: self.place(path) for path in item.files}
             # A pack comes from elsewhere, and its paths must not lead out of the project.
             outside = [path for path, place in places.items() if not self._is_inside(place)]
@@ -214,12 +225,41 @@ class _Adding:
             for path, place in places.items():
                 if texts.setdefault(place, item.files[path]) != item.files[path]:
                     raise PackError(f"the pack has two files for `{path}`")
+                if names.setdefault(str(place).casefold(), place) != place:
+                    raise PackError(f"the pack has two files for `{path}` where case does not count")
             # Files that the project has not changed since they were added may be replaced.
             conflicts = [] if overwrite else self.lock.conflicts(item, places)
             if conflicts:
                 several = ", ".join(f"`{path}`" for path in conflicts)
                 raise PackError(f"this project has its own {several}; --overwrite replaces what is there")
         self._check_names({*map(os.path.realpath, texts)})
+        self._check_agents()
+
+    def _check_tools(self, item: Item) -> None:
+        declared, needs = self.pack.manifest.tools, self.needs[item.name]
+        if declared is None:
+            return
+        wanted = [*needs["tools"], *needs["servers"]]
+        # Tools of a client are its own; those of MCP servers are not.
+        wanted += [
+            tool for tools in needs["agent_tools"].values() for tool in tools or () if tool.startswith("mcp")
+        ]
+        undeclared = [tool for tool in wanted if tool not in declared]
+        if undeclared:
+            raise PackError(
+                f"`{item.name}` calls the tool `{undeclared[0]}`, which wfc-pack.toml does not declare"
+            )
+
+    def _check_agents(self) -> None:
+        """An agent that is added must not take the name of another one of the project."""
+        added = {one.name: self.place(path) for item in self.items for path, one in item.agents.items()}
+        for path in sorted((self.config.root / AGENTS_FOLDER).glob("*.md")):
+            try:
+                name = read_agent(path.name, path.read_text(encoding="utf-8", errors="replace")).name
+            except OSError:
+                continue
+            if name in added and added[name] != path:
+                raise PackError(f"this project has an agent called `{name}` in `{path}`; rename one of them")
 
     def _check_names(self, places: set[str]) -> None:
         """A name must be unique in a project, so no other file may have that of a workflow which is added."""

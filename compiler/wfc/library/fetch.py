@@ -38,7 +38,7 @@ def opened_pack(origin: str, revision: str = "") -> Iterator[Pack]:
     if origin == SHIPPED:
         yield shipped_pack()
         return
-    if _ADDRESS.fullmatch(origin) or _is_repository(origin):
+    if _ADDRESS.fullmatch(origin) or _is_repository(origin, revision):
         with tempfile.TemporaryDirectory(prefix="wfc-pack-") as folder:
             place = Path(folder) / "pack"
             yield Pack.in_folder(place, origin, _clone(origin, revision, place))
@@ -59,9 +59,12 @@ def is_origin(text: str) -> bool:
     )
 
 
-def _is_repository(origin: str) -> bool:
-    """Whether a local path is a bare repository. A working tree is used as the folder that it is."""
+def _is_repository(origin: str, revision: str) -> bool:
+    """Whether a local path is a bare repository. A working tree is used as the folder that it is, unless a revision of
+    it is asked for."""
     folder = Path(origin)
+    if revision and (folder / ".git").exists():
+        return True
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and not (folder / MANIFEST).exists()
 
 

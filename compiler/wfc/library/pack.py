@@ -16,6 +16,7 @@ from typing import Any
 
 from wfc.caching import cached_property
 from wfc.config import Config
+from wfc.language.agent_file import AgentFile, read_agent
 from wfc.project import Project, SourceFile
 from wfc.testfiles import is_test_file
 from wfc.workspace.files import ENDINGS, MARKDOWN, TEXT_ENDINGS, Selection, is_source_name, texts_named_in
@@ -25,6 +26,13 @@ from wfc_runtime.version import __version__
 
 MANIFEST = "wfc-pack.toml"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}")
+_AGENT_KEYS = ("name", "description", "tools", "disallowedTools", "model", "color")
+"""What the front matter of an agent may have. Others, such as `hooks` and `permissionMode`, let a client run commands
+or drop its questions, which nobody expects from a copied text."""
+_CLIENT_FILES = ("claude.md", "claude.local.md", "agents.md", "gemini.md")
+"""Files that clients read as instructions wherever they are."""
+_UNPORTABLE = frozenset('\\:*?"<>|')
 _MOST_FILES, _MOST_BYTES = 500, 1024 * 1024
 _TEXTS = (*ENDINGS, *TEXT_ENDINGS)
 _KEYS = ("name", "version", "description", "workflows", "agents", "tools", "grants")
@@ -65,15 +73,15 @@ def read_manifest(folder: Path) -> Manifest:
     name, version = data.get("name"), data.get("version")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise PackError(f"`name` in {MANIFEST} must be lower-case letters, digits and hyphens")
-    if not isinstance(version, str) or not version.strip():
-        raise PackError(f"`version` in {MANIFEST} must be text")
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        raise PackError(f"`version` in {MANIFEST} must be text of letters, digits, dots, hyphens, + and _")
     grants = data.get("grants", {})
     if not isinstance(grants, dict) or any(key not in GRANTS for key in grants):
         raise PackError(f"`grants` in {MANIFEST} must be a table with {', '.join(GRANTS)}")
     default = Manifest(name, version)
     return Manifest(
         name,
-        version.strip(),
+        version,
         _text(data, "description"),
         _texts(data, "workflows") or default.workflows,
         _texts(data, "agents") or default.agents,
@@ -106,6 +114,8 @@ class Item:
     file: SourceFile
     files: dict[str, str]
     """The text of each file. Paths begin with `workflows/` or `.claude/agents/`."""
+    agents: dict[str, AgentFile]
+    """The agents among the files, by their paths."""
     called: tuple[str, ...]
     """The workflows that it calls, which are among the files."""
 
@@ -152,19 +162,36 @@ class Pack:
 
     @cached_property
     def agents(self) -> dict[str, Path]:
-        return {path.stem: path for path in self._matching(self.manifest.agents) if path.suffix == ".md"}
+        found: dict[str, Path] = {}
+        for path in self._matching(self.manifest.agents):
+            if path.suffix == ".md" and found.setdefault(path.stem, path) is not path:
+                raise PackError(f"the pack has two agents called `{path.stem}`")
+        return found
+
+    @cached_property
+    def _texts(self) -> dict[Path, str]:
+        """What was read: a file that is changed meanwhile is copied as it was checked."""
+        return {}
 
     def item(self, name: str) -> Item:
         """A workflow with its tests, the workflows that it calls, the texts that they name, and their agents."""
         file = self.files[name]
         needed: list[SourceFile] = self.project.with_called(file)
         files: dict[str, str] = {}
+        agents: dict[str, AgentFile] = {}
         for one in needed:
             path = Path(one.source.path)
-            files |= self._beside(path)
-            files |= {f".claude/agents/{agent.name}": self._read(agent) for agent in self._agents_of(one)}
+            beside = self._beside(path)
+            files |= beside
+            copied = {f".claude/agents/{agent.name}": self._read(agent) for agent in self._agents_of(one)}
+            files |= copied
+            # A mission may have its agents beside it.
+            inside = {place: text for place, text in beside.items() if Path(place).parent.name == "agents"}
+            agents |= {place: _agent(place, text) for place, text in (copied | inside).items()}
         called = tuple(one.name for one in needed[1:] if one.name)
-        return Item(name, file, files, called)
+        for place in files:
+            _check_path(place)
+        return Item(name, file, files, agents, called)
 
     @property
     def project(self) -> Project:
@@ -175,7 +202,9 @@ class Pack:
         text = self._read(path)
         if path.name == MARKDOWN:
             inside = [one for one in sorted(path.parent.rglob("*")) if one.is_file() and one.suffix in _TEXTS]
-            return {self._place(one): self._read(one) for one in inside[:_MOST_FILES]}
+            if len(inside) > _MOST_FILES:
+                raise PackError(f"`{self._shown(path.parent)}` has more than {_MOST_FILES} files")
+            return {self._place(one): self._read(one) for one in inside}
         names = texts_named_in(text.encode("utf-8", "surrogatepass"))
         if names is None:
             raise PackError(f"`{self._shown(path)}` names a text file in a form that wfc can't copy")
@@ -202,7 +231,11 @@ class Pack:
         for pattern in patterns:
             if pattern.startswith(("/", "~")) or ".." in Path(pattern).parts:
                 raise PackError(f"the pattern `{pattern}` leaves the pack")
-            found |= dict.fromkeys(path for path in sorted(self.folder.glob(pattern)) if path.is_file())
+            for path in sorted(self.folder.glob(pattern)):
+                if not path.is_dir():
+                    found[path] = None
+                    if not path.is_file():
+                        raise PackError(f"`{self._shown(path)}` is not a file")
             if len(found) > _MOST_FILES:
                 raise PackError(f"the pack has more than {_MOST_FILES} files")
         return list(found)
@@ -211,13 +244,42 @@ class Pack:
         return {path: self._read(path) for path in paths}
 
     def _read(self, path: Path) -> str:
-        return _read_in(self.folder, path)
+        if path not in self._texts:
+            self._texts[path] = _read_in(self.folder, path)
+        return self._texts[path]
 
     def _inside(self, path: Path) -> Path:
         return _inside(self.folder, path)
 
     def _shown(self, path: Path) -> str:
         return _shown(self.folder, path)
+
+
+def _check_path(place: str) -> None:
+    """A name must mean the same file on every system and in every terminal."""
+    for part in place.removeprefix(".claude/").split("/"):
+        if (
+            not part.isprintable()
+            or _UNPORTABLE.intersection(part)
+            or part.startswith("-")
+            or part[-1:] in ". "
+        ):
+            raise PackError(f"`{place}` is not a name that every system can have")
+        if part.startswith(".") or part.lower() in _CLIENT_FILES:
+            raise PackError(f"`{place}` is hidden, or a file that clients read as instructions")
+
+
+def _agent(place: str, text: str) -> AgentFile:
+    """An agent's file, which must not do more than it shows."""
+    found = read_agent(place, text)
+    if found.keys is None:
+        raise PackError(f"the front matter of `{place}` is not a plain list of keys")
+    unknown = [key for key in found.keys if key not in _AGENT_KEYS]
+    if unknown:
+        raise PackError(f"`{place}` has `{unknown[0]}`; an agent of a pack may have {', '.join(_AGENT_KEYS)}")
+    if found.name != Path(place).stem:
+        raise PackError(f"`{place}` is the file of another agent, `{found.name}`")
+    return found
 
 
 def _read_in(folder: Path, path: Path) -> str:

@@ -142,6 +142,33 @@ def needs_of(placed: Placed) -> dict[str, list[Json]]:
     }
 
 
+_READING = ("read_file", "read_files", "read_json_state", "check_files")
+
+
+def needed_access(workflow: Workflow, lookup: Lookup) -> dict[str, list[Json]]:
+    """What a run can reach besides commands and tools: files, addresses, blocks of a project, MCP servers of agents.
+
+    Names are as the workflow has them, with their templates.
+    """
+    found: dict[str, list[Json]] = {"reads": [], "writes": [], "requests": [], "blocks": [], "servers": []}
+    for _, step in everything(workflow, lookup):
+        if not isinstance(step.effect, Ask):
+            continue
+        given = step.effect.parameters
+        places: list[Json] = []
+        for name in ("path", "output_path", "paths", "patterns"):
+            value = given.get(name)
+            places += value if isinstance(value, list) else [value]
+        found["reads" if step.effect.kind in _READING else "writes"] += places
+        if "url" in given:
+            found["requests"].append(f"{given.get('method') or 'GET'} {given['url']}")
+        if "block" in given:
+            found["blocks"].append(given["block"])
+        tools = given.get("tools")
+        found["servers"] += [tool for tool in (tools or ()) if str(tool).startswith("mcp:")]
+    return {name: distinct(values) for name, values in found.items()}
+
+
 def distinct(names: Iterable[Json]) -> list[Json]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 

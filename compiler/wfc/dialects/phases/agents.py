@@ -10,14 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from wfc.dialects.base import Surroundings
 from wfc.dialects.phases.file import Agent, Role
-from wfc.struct import struct
+from wfc.language.agent_file import AGENTS_FOLDER, AgentFile, can_write_with, read_agent
 
 BUILT_IN = {"general-purpose": True, "Explore": False, "Plan": False, "claude": True}
 """The client's own agents, and whether each can write files."""
-WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "edit", "shell")
-AGENTS_FOLDER = ".claude/agents/"
-_KEY = re.compile(r"(?P<key>[A-Za-z_-]+):[ \t]*(?P<value>.*)")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)")
 _OF_WFC = {
     "Read": "read",
     "Grep": "read",
@@ -34,51 +30,6 @@ _OF_WFC = {
 """The client's tools, as the `tools` of a delegate step names them."""
 _TOOL = re.compile(r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+")
 _MCP = re.compile(r"mcp__(?P<server>[A-Za-z0-9_.-]+?)(?:__.*)?")
-
-
-@struct(frozen=True)
-class AgentFile:
-    """An agent of the project."""
-
-    path: str
-    name: str
-    tools: tuple[str, ...] | None
-    """None if it has all tools."""
-    body: str
-
-    @property
-    def can_write(self) -> bool:
-        return self.tools is None or can_write_with(self.tools)
-
-
-def can_write_with(tools: Iterable[str]) -> bool:
-    return any(tool.partition("(")[0].strip() in (*WRITING_TOOLS, "*") for tool in tools)
-
-
-def read_agent(path: str, text: str) -> AgentFile:
-    """An agent's file. Its front matter is read line by line: clients accept what is not valid YAML."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    stem = path.rpartition("/")[2].removesuffix(".md")
-    if not lines or lines[0].strip() != "---":
-        return AgentFile(path, stem, None, text.strip())
-    close = next((n for n, line in enumerate(lines[1:], 1) if line.strip() == "---"), len(lines))
-    values: dict[str, list[str]] = {}
-    key = ""
-    for line in lines[1:close]:
-        if found := _KEY.match(line):
-            key = found["key"]
-            values[key] = [found["value"].strip()] if found["value"].strip() else []
-        elif key and (found := _ITEM.match(line)):
-            values[key].append(found["value"].strip())
-    names = values.get("name") or [stem]
-    listed = [one.strip(" []\"'") for value in values.get("tools", []) for one in _split(value)]
-    tools = tuple(one for one in listed if one) if "tools" in values else None
-    return AgentFile(path, names[0].strip("\"'"), tools, "\n".join(lines[close + 1 :]).strip())
-
-
-def _split(tools: str) -> list[str]:
-    """The tools of a line. A comma inside parentheses belongs to the tool."""
-    return re.split(r",(?![^()]*\))", tools)
 
 
 class Agents:
