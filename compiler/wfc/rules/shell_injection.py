@@ -1,7 +1,8 @@
 """An untrusted value is used unquoted in a shell command.
 
 A prompt answer, an agent's reply or command output can contain `; rm -rf ~` instead of a file name, and the shell would
-execute it. `| shquote` turns any value into one word. Run inputs cause only a warning: the caller that starts a run can
+execute it. `| shquote` turns any value into one word; for the items of a list, write
+`| map('shquote') | join(' ')`. Run inputs cause only a warning: the caller that starts a run can
 execute commands anyway, but a single space in a value still breaks the command. Numbers, booleans, choices and text
 with a strict `pattern` are safe.
 
@@ -70,8 +71,8 @@ def _help(language: Language, hole: CommandHole) -> str:
             "write the command literally and use values only as arguments; to execute the value on purpose, "
             f"write `sh -c -- {language.hole(hole.quoted('...'))}`"
         )
-    shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    return f"quote it: `{language.hole(hole.quoted(shown))}`"
+    what = "it" if hole.list_end is None else "each item"
+    return f"quote {what}: `{language.hole(hole.quoted_whole())}`"
 
 
 def _fix(hole: CommandHole) -> Fix | None:

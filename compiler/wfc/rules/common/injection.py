@@ -146,6 +146,30 @@ class CommandHole:
         """Whether the expression needs parentheses before a filter."""
         return not isinstance(self.spot.hole.node, TIGHT) and not self._is_script
 
+    @property
+    def list_end(self) -> int | None:
+        """The place of the bar before `join`, if the expression joins a list to words of the command.
+
+        Quoted as a whole, all items would be one word; `map('shquote')` there keeps them apart. Between quotes, the
+        author meant one word.
+        """
+        node = self.spot.hole.node
+        if self.spot.quote or not isinstance(node, nodes.Filter) or node.name != "join":
+            return None
+        if node.node is None or node.kwargs:
+            return None
+        separator = node.args[0] if len(node.args) == 1 else None
+        if not isinstance(separator, nodes.Const) or not str(separator.value).isspace():
+            return None
+        return self.text.template.text.find("|", self.text.template.span(node.node)[1])
+
+    def quoted_whole(self) -> str:
+        """The expression with `shquote`."""
+        if self.list_end is not None:
+            at = self.list_end - self.place[0]
+            return f"{self.shown[:at]}| map('shquote') {self.shown[at:]}"
+        return self.quoted(f"({self.shown})" if self.is_loose else self.shown)
+
     def quoted(self, shown: str) -> str:
         """An expression with `shquote`, as the language of the text writes it."""
         return f"shquote({shown})" if self._is_script else f"{shown} | shquote"
@@ -161,6 +185,8 @@ class CommandHole:
             return []
         if self._is_script:
             return [Change(start, start, "shquote("), Change(end, end, ")")]
+        if self.list_end is not None:
+            return [Change(self.list_end, self.list_end, "| map('shquote') ")]
         if self.is_loose:
             return [Change(start, start, "("), Change(end, end, ") | shquote")]
         return [Change(end, end, " | shquote")]
