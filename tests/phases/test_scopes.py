@@ -42,6 +42,10 @@ def shared(one: str, other: str) -> str | None:
         ("a*b/", "a/b/", None),
         ("src/[ab].py", "src/a.py", None),  # brackets are ordinary characters
         ("!docs/", "docs/a.md", None),
+        # What is excluded does not hide the other texts that both segments match.
+        ("*a*/*/", "?*/a/*.md, !a?*/, !xa/, !*aa*/", "a/a/x.md"),
+        ("src/a*, !src/ax*, !src/a", "src/*b", "src/ab"),
+        ("src/*, !src/?, !src/??, !src/x*", "src/*", "src/yyy"),
     ],
 )
 def test_an_overlap_comes_with_a_path(one: str, other: str, path: str | None) -> None:
@@ -51,7 +55,7 @@ def test_an_overlap_comes_with_a_path(one: str, other: str, path: str | None) ->
 
 def test_random_scopes_overlap_exactly_where_some_path_is_in_both() -> None:
     random = Random(21)
-    segments = ["a", "b", "a*", "*b", "?", "*", "**", "ab"]
+    segments = ["a", "b", "a*", "*b", "?", "*", "**", "ab", "a?*", "?*", "*a*"]
     names = ["a", "b", "ab", "aab", "x", "xb"]
     paths = ["/".join(parts) for length in (1, 2, 3) for parts in product(names, repeat=length)]
 
@@ -63,8 +67,9 @@ def test_random_scopes_overlap_exactly_where_some_path_is_in_both() -> None:
     compared = 0
     for _ in range(400):
         lists = [[pattern() for _ in range(random.randint(1, 2))] for _ in range(2)]
-        if random.random() < 0.5:
-            lists[0].append(f"!{pattern()}")
+        for one in lists:
+            if random.random() < 0.5:
+                one.append(f"!{pattern()}")
         scopes = [path_scope(one) for one in lists]
         if None in scopes:
             continue

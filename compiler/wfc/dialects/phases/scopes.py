@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from wfc.caching import cached, cached_property
 from wfc.struct import struct
@@ -15,8 +16,10 @@ from wfc_runtime.scopes import ANY_DEPTH, expanded, is_wild, matches_one, path_p
 _MOST_STATES = 20_000
 """A search that takes more states than this is given up, and the patterns count as separate. Only patterns with many
 `**` get that far."""
-_FILLERS = ("x", "x1")
-"""What stands for `*` in the path that shows an overlap. The second is tried where an exclusion has the first."""
+_MOST_TEXTS = 500
+"""The same for the characters of one segment."""
+_FILLER = "x"
+"""What stands for `*` in the path that shows an overlap."""
 
 
 @struct(frozen=True)
@@ -95,7 +98,13 @@ def common_path(one: Pattern, other: Pattern, excluded: Sequence[Pattern]) -> st
         is_avoided = any(len(segments) in at for segments, at in zip(avoided, places, strict=True))
         if is_end and path and not is_avoided:
             return "/".join(path)
-        for segment, after_i, after_j in _moves(one.segments, i, other.segments, j):
+        unwanted = frozenset(
+            segments[place]
+            for segments, at in zip(avoided, places, strict=True)
+            for place in at
+            if place < len(segments) and segments[place] != ANY_DEPTH
+        )
+        for segment, after_i, after_j in _moves(one.segments, i, other.segments, j, unwanted):
             after = tuple(
                 _advance(segments, at, segment) for segments, at in zip(avoided, places, strict=True)
             )
@@ -110,11 +119,13 @@ def _is_end(segments: tuple[str, ...], at: int) -> bool:
     return all(segment == ANY_DEPTH for segment in segments[at:])
 
 
-def _moves(one: tuple[str, ...], i: int, other: tuple[str, ...], j: int) -> Iterator[tuple[str, int, int]]:
+def _moves(
+    one: tuple[str, ...], i: int, other: tuple[str, ...], j: int, unwanted: frozenset[str]
+) -> Iterator[tuple[str, int, int]]:
     """Each segment that both patterns can take, with their places after it."""
     for taken, after_i in _steps(one, i):
         for against, after_j in _steps(other, j):
-            for segment in _common_segments(taken, against):
+            for segment in _common_segments(taken, against, unwanted):
                 yield segment, after_i, after_j
 
 
@@ -150,43 +161,93 @@ def _advance(segments: tuple[str, ...], places: frozenset[int], segment: str) ->
 
 
 @cached(4096)
-def _common_segments(one: str, other: str) -> tuple[str, ...]:
-    """Texts that both segments match; several where an exclusion might take the first away."""
+def _common_segments(one: str, other: str, unwanted: frozenset[str]) -> tuple[str, ...]:
+    """Texts that both segments match. Of two texts, one is enough if it matches fewer of the unwanted segments."""
     if not is_wild(one):
         return (one,) if matches_one(other, one) else ()
     if not is_wild(other):
         return (other,) if matches_one(one, other) else ()
-    found = (_merged(one, other, filler) for filler in _FILLERS)
-    return tuple(dict.fromkeys(text for text in found if text))
+    first = _merged(one, other)
+    if first is None:
+        return ()
+    found: dict[frozenset[str], str] = {}
+    for text in chain([first], _texts_of_both(one, other, sorted(unwanted))):
+        matched = frozenset(segment for segment in unwanted if matches_one(segment, text))
+        if not any(fewer <= matched for fewer in found):
+            found = {more: kept for more, kept in found.items() if not matched <= more} | {matched: text}
+        if not matched:
+            break
+    return tuple(found.values())
 
 
-def _merged(one: str, other: str, filler: str) -> str | None:
+def _texts_of_both(one: str, other: str, avoided: Sequence[str]) -> Iterator[str]:
+    """Texts that two segments match, the shortest first, one for each state of all segments together.
+
+    Characters that no segment names are equivalent, so one of them is enough.
+    """
+    segments = (one, other, *avoided)
+    named = sorted({char for segment in segments for char in segment} - {"*", "?"})
+    unnamed = next(char for char in map(chr, range(ord(_FILLER), 0x10FFFF)) if char not in named)
+    begin = tuple(_after_stars(segment, frozenset({0})) for segment in segments)
+    queue = deque([(begin, "")])
+    seen = {begin}
+    while queue and len(seen) <= _MOST_TEXTS:
+        places, text = queue.popleft()
+        if text and len(one) in places[0] and len(other) in places[1]:
+            yield text
+        for char in (unnamed, *named):
+            after = tuple(map(_after_character, segments, places, char * len(segments)))
+            if after[0] and after[1] and after not in seen:
+                seen.add(after)
+                queue.append((after, text + char))
+
+
+def _after_character(segment: str, places: frozenset[int], char: str) -> frozenset[int]:
+    after = {
+        at if segment[at] == "*" else at + 1
+        for at in places
+        if at < len(segment) and segment[at] in ("*", "?", char)
+    }
+    return _after_stars(segment, frozenset(after))
+
+
+def _after_stars(segment: str, places: frozenset[int]) -> frozenset[int]:
+    """The places, with those behind a `*` that stands for nothing."""
+    found = set(places)
+    for at in sorted(places):
+        while segment[at : at + 1] == "*":
+            at += 1
+            found.add(at)
+    return frozenset(found)
+
+
+def _merged(one: str, other: str) -> str | None:
     """A text that two patterns match, found by a search over the characters of both at once."""
     queue = deque([(0, 0, "")])
     seen = {(0, 0)}
     while queue:
         i, j, text = queue.popleft()
         if i == len(one) and j == len(other):
-            return text or filler
-        for after_i, after_j, added in _character_moves(one[i : i + 1], i, other[j : j + 1], j, filler):
+            return text or _FILLER
+        for after_i, after_j, added in _character_moves(one[i : i + 1], i, other[j : j + 1], j):
             if (after_i, after_j) not in seen:
                 seen.add((after_i, after_j))
                 queue.append((after_i, after_j, text + added))
     return None
 
 
-def _character_moves(a: str, i: int, b: str, j: int, filler: str) -> Iterator[tuple[int, int, str]]:
+def _character_moves(a: str, i: int, b: str, j: int) -> Iterator[tuple[int, int, str]]:
     if a == "*" and b == "*":
         # Some text rather than none: `src/x.ts` is easier to read than `src/.ts`.
-        yield i + 1, j + 1, filler
-        yield i + 1, j, filler
-        yield i, j + 1, filler
+        yield i + 1, j + 1, _FILLER
+        yield i + 1, j, _FILLER
+        yield i, j + 1, _FILLER
     if a == "*":
         yield i + 1, j, ""
     if b == "*":
         yield i, j + 1, ""
     if not a or not b or a == b == "*":
         return
-    wanted = [char for char in (a, b) if char not in "*?"] or [filler[0]]
+    wanted = [char for char in (a, b) if char not in "*?"] or [_FILLER]
     if len(set(wanted)) == 1:
         yield i if a == "*" else i + 1, j if b == "*" else j + 1, wanted[0]
