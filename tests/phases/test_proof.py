@@ -77,10 +77,8 @@ def test_missing_files_and_changes_outside_the_scopes_make_a_phase_fall_short(pl
         [phase] = found["phase_summary"]
         assert (phase["files_changed"], phase["proof"], "outside_scope" in phase) == (2, "server", False)
         last = {one["agent"]: one for one in found["tasks"]}
-        assert (last["notes"]["files"], last["notes"]["proof"]) == (
-            ["docs/guide/a.md", "docs/notes/n.md"],
-            "server",
-        )
+        assert (last["notes"]["files"], last["notes"]["proof"]) == (["docs/notes/n.md"], "server")
+        assert last["guide"]["files"] == ["docs/guide/a.md"]
 
 
 def test_changes_outside_the_scopes_are_shown_at_the_checkpoint_and_in_the_journal(place: Place) -> None:
@@ -123,3 +121,30 @@ def test_an_agent_that_can_not_write_does_not_hide_changes_outside_the_scopes(pl
         asked = agent.call("get_workflow_status", workflow_id=run)["action"]
         assert asked["step_id"] == "write-stop"
         assert "elsewhere.md was changed outside of the scope." in asked["parameters"]["message"]
+
+
+IN_MARKDOWN = """\
+# Workflow: Handbook
+
+```yaml
+proof: {git: strict}
+phases:
+  - number: 1
+    agents: [{type: writer, subagent_type: general-purpose, scope: [docs/]}]
+    outputs: ["README.md#Install", notes.md]
+```
+"""
+
+
+def test_files_that_a_phase_promises_are_in_its_scope_with_a_section_and_in_its_folder(place: Place) -> None:
+    folder = place.folder / "workflows" / "handbook"
+    folder.mkdir()
+    (folder / "workflow.md").write_text(IN_MARKDOWN, encoding="utf-8")
+    assert wfc("compile", cwd=place.folder).status == 0
+    with place.server("--allow-exec", "git status", "--allow-read", "**") as agent:
+        run = agent.call("start_workflow", workflow="handbook")["workflow_id"]
+        (place.folder / "README.md").write_text("# Install\n", encoding="utf-8")
+        (folder / "notes.md").write_text("n", encoding="utf-8")
+        agent.call("submit_result", workflow_id=run, step_id="phase-1", result=DONE)
+        ended = agent.call("get_workflow_status", workflow_id=run)
+        assert ended["status"] == "completed", ended

@@ -36,6 +36,7 @@ RULES = ("all agents success", "any agent success", "all agents done")
 MODES = ("auto", "relay", "direct")
 TIMEOUT = 3600
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
+_TEMPLATE_OR_SECTION = re.compile(r"\{\{.*?\}\}|#")
 
 
 class TextsType(FieldType["list[Text]"]):
@@ -86,7 +87,13 @@ class ScopeType(FieldType["list[Text] | ScopeLimits"]):
 def is_file(text: str) -> bool:
     """Whether an entry of `outputs` is a file or a pattern, perhaps with `#section` behind it. A template in it stands
     for a part of a name."""
-    return is_path(_TEMPLATE.sub("x", text).partition("#")[0])
+    return is_path(_TEMPLATE.sub("x", without_section(text)))
+
+
+def without_section(text: str) -> str:
+    """An entry of `outputs` without `#section`. A `#` in a template is part of its expression."""
+    marks = (found.start() for found in _TEMPLATE_OR_SECTION.finditer(text) if found[0] == "#")
+    return text[: next(marks, len(text))]
 
 
 def scope_entries(scope: list[Text] | ScopeLimits | None) -> Iterator[tuple[str, Text]]:

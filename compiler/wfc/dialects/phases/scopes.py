@@ -53,6 +53,17 @@ def path_scope(entries: Sequence[str]) -> PathScope | None:
     return PathScope(included, excluded)
 
 
+def contains(scope: PathScope, path: str) -> bool:
+    """Whether a scope has every path that a pattern matches."""
+    patterns = [Pattern(path, segments_of(one)) for one in expanded(path)]
+    everything = Pattern("**", segments_of("**"))
+    return not any(
+        common_path(one, everything, scope.included) is not None
+        or any(common_path(one, other, ()) is not None for other in scope.excluded)
+        for one in patterns
+    )
+
+
 @struct(frozen=True)
 class Overlap:
     one: str

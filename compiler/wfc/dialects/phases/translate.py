@@ -17,10 +17,11 @@ from wfc.dialects.phases.checks import (
     problem_of,
     read_phases,
 )
-from wfc.dialects.phases.file import TIMEOUT, PhasesFile, scope_entries
+from wfc.dialects.phases.file import TIMEOUT, PhasesFile, scope_entries, without_section
 from wfc.dialects.phases.language import PhasesLanguage
 from wfc.dialects.phases.markdown import MarkdownMission, read_definition
 from wfc.dialects.phases.model import Member, Mission, Names, PhaseNode
+from wfc.dialects.phases.scopes import contains
 from wfc.dialects.phases.texts import OTHER_ROOT, as_literal, references_of, tags_of, with_reads
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.language.dialect import Parsed
@@ -340,22 +341,36 @@ class Translation:
         return made(member.step, word.node if word else member.span)
 
     def _scopes(self, phase: PhaseNode) -> dict[str, list[str | Scalar] | None]:
-        """The patterns of each agent; null for one whose scope is in words. The files of the phase belong to all.
+        """The patterns of each agent; null for one whose scope is in words.
 
-        An agent that can't write has no files, if another one can: otherwise every change outside the scopes would
-        count as its own.
+        The files of the phase belong to the agents whose scope has them, or else to all. An agent that can't write has
+        no files, if another one can: otherwise every change outside the scopes would count as its own.
         """
         is_written = any(member.can_write for member in phase.members)
-        shared = [self._author(phase, one.node) for one in phase.shape.files]
+        shared = [
+            one
+            for one in phase.shape.files
+            if not any(
+                member.paths and contains(member.paths, without_section(one.node.text))
+                for member in phase.members
+            )
+        ]
         found: dict[str, list[str | Scalar] | None] = {}
         for member in phase.members:
-            own = [self._author(phase, one.node) for one in member.agent.files]
+            files = [self._author(phase, one.node) for one in (*member.agent.files, *shared)]
             entries = [as_literal(entry) for entry, _ in scope_entries(member.agent.scope)]
             if member.paths:
-                found[member.role] = [*entries, *own, *shared]
+                found[member.role] = [*entries, *(place for one in files for place in self._places(one))]
             else:
                 found[member.role] = [] if is_written and not member.can_write else None
         return found
+
+    def _places(self, file: Scalar) -> list[str | Scalar]:
+        """Where a file of `outputs` may be: in the project, or in the folder of the mission."""
+        text = without_section(file.text)
+        plain: str | Scalar = file if text == file.text else text
+        folder = self._mission.folder
+        return [plain, f"{as_literal(folder)}/{text}"] if folder and not text.startswith("/") else [plain]
 
     def _verdict(self, found: _Steps) -> Mapping:
         phase, fields = found.phase, found.fields
