@@ -12,13 +12,20 @@ import re
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+
+# Like `typing.TYPE_CHECKING`: importing `typing` would cost a sixth of the hook's time.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 SESSION_START, STOP, SUBAGENT_STOP = "session-start", "stop", "subagent-stop"
 _SHOWN = 5
 _INPUT_BYTES = 4 * 1024 * 1024
 _TRANSCRIPT_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 4 * 1024 * 1024
+_ID_BYTES = 256
+"""More than the id of a tool use can have: chunks overlap by this much."""
 _PROMPT_BYTES = 256 * 1024
 """The part of a sub-agent's transcript that contains its prompt."""
 _TOOL_USE = re.compile(rb"toolu_[A-Za-z0-9_-]+")
@@ -163,15 +170,38 @@ SELECT DISTINCT actor FROM history JOIN runs ON runs.key = history.run WHERE run
 """
 
 
-def _driven(store: str, roots: set[int], seen: set[bytes]) -> set[int]:
-    """The families of runs that a conversation drove: one of their actors is among the tool uses that it has seen."""
-    found = set()
+def _driven(store: str, roots: set[int], transcript: str) -> set[int]:
+    """The families of runs that a conversation drove: one of their actors is among the tool uses in its transcript."""
     with _Reading(store) as connection:
-        for root in roots:
-            actors = connection.execute(_ACTORS, (root,))
-            if any(isinstance(actor, str) and actor.encode() in seen for (actor,) in actors):
-                found.add(root)
+        actors = {
+            root: {
+                actor.encode() for (actor,) in connection.execute(_ACTORS, (root,)) if isinstance(actor, str)
+            }
+            for root in roots
+        }
+    found: set[int] = set()
+    for chunk in _from_the_end(transcript):
+        seen = {*_TOOL_USE.findall(chunk)}
+        found |= {root for root in roots if not seen.isdisjoint(actors[root])}
+        if found == roots:
+            break
     return found
+
+
+def _from_the_end(path: str) -> Iterator[bytes]:
+    """The parts of a transcript, the last one first: there is what a conversation has just done. Nothing if there is no
+    transcript, as in a conversation that is not kept."""
+    try:
+        with open(path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            first = max(0, end - _TRANSCRIPT_BYTES)
+            while end > first:
+                begin = max(first, end - _CHUNK_BYTES)
+                file.seek(begin)
+                yield file.read(end - begin + _ID_BYTES)
+                end = begin
+    except (OSError, ValueError):
+        return
 
 
 class _Reading:
@@ -181,9 +211,11 @@ class _Reading:
         self._store = store
 
     def __enter__(self) -> sqlite3.Connection:
-        from urllib.parse import quote
-
-        address = f"file:{quote(os.path.abspath(self._store))}?mode=ro"
+        path = os.path.abspath(self._store)
+        # As `urllib.parse.quote`, which would import much more.
+        for char in "%?#":
+            path = path.replace(char, f"%{ord(char):02x}")
+        address = f"file:{path}?mode=ro"
         try:
             self._connection = sqlite3.connect(address, uri=True, timeout=1)
             # The store may come with a cloned repository.
@@ -257,8 +289,7 @@ def _stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
     if not runs:
         return None
     # A conversation is only asked to continue runs that it has driven itself.
-    seen = {*_TOOL_USE.findall(_content(_text(given, "transcript_path"), _TRANSCRIPT_BYTES))}
-    driven = _driven(store, {one.root for one in runs}, seen)
+    driven = _driven(store, {one.root for one in runs}, _text(given, "transcript_path"))
     return _block([one for one in runs if one.root in driven])
 
 
@@ -270,15 +301,14 @@ def _subagent_stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
         return None
     # A sub-agent is recognised by its prompt, which names the child run, and that is in the first line of its
     # transcript.
-    prompt = _content(_text(given, "agent_transcript_path"), _PROMPT_BYTES).split(b"\n", 1)[0]
+    prompt = _beginning(_text(given, "agent_transcript_path")).split(b"\n", 1)[0]
     return _block([one for one in runs if one.id.encode() in prompt])
 
 
-def _content(path: str, most: int) -> bytes:
-    """The beginning of a transcript; nothing if there is none, as in a conversation that is not kept."""
+def _beginning(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(most)
+            return file.read(_PROMPT_BYTES)
     except (OSError, ValueError):
         return b""
 
