@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SESSION_START, STOP, SUBAGENT_STOP = "session-start", "stop", "subagent-stop"
 _SHOWN = 5
 _INPUT_BYTES = 4 * 1024 * 1024
-_TRANSCRIPT_BYTES = 64 * 1024 * 1024
+_TRANSCRIPT_BYTES = 32 * 1024 * 1024
 _CHUNK_BYTES = 4 * 1024 * 1024
 _ID_BYTES = 256
 """More than the id of a tool use can have: chunks overlap by this much."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from wfc.config import Config
 from wfc.ir import dump
 from wfc.project import Project, SourceFile, load_file
 from wfc_runtime.header import read_mark, with_mark
+from wfc_runtime.server.toolsets import load_tools
 
 TRICKY = """\
 name: tricky
@@ -127,7 +129,10 @@ def test_files_are_written_once_and_drift_is_reported(project: Path) -> None:
     assert wfc("mission", "overhaul-docs", cwd=project).status == 0
     assert sorted(path.name for path in folder.iterdir()) == ["definition.md", "start.md", "workflow.md"]
     assert all(read_mark(path.read_text(encoding="utf-8")) for path in folder.iterdir())
-    assert "ids" not in (folder / "start.md").read_text(encoding="utf-8")
+    start = (folder / "start.md").read_text(encoding="utf-8")
+    assert "ids" not in start
+    [parameter] = re.findall(r'call start_workflow with (\w+) "overhaul-docs"', start)
+    assert parameter in load_tools(["core"])["start_workflow"].input_schema["properties"]
     assert wfc("mission", "overhaul-docs", "--check", cwd=project).status == 0
     assert "unchanged" in wfc("mission", "overhaul-docs", cwd=project).out
     # What was written is no source: the workflow is there once.

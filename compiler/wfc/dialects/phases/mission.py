@@ -30,7 +30,7 @@ comes next, and loses nothing if you stop. Use the wfc tools; `Workflow` and `/w
 else.
 
 1. Call list_runs. If a run of `{name}` is open, ask whether to continue it: get_workflow_status with its id.
-   Otherwise call start_workflow with workflow_name "{name}"{inputs}.
+   Otherwise call start_workflow with workflow "{name}"{inputs}.
 2. Do the `action`, or all of the `actions`, of each reply:
    - `delegate`: start a sub-agent of the given `subagent_type` with `instructions` as its whole prompt, unchanged.
      If there are several actions, start their sub-agents together, in one message.
