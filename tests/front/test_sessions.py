@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.front.conftest import WORK, write_modules
-from tests.front.wire import ERAS, HELLO, Message, ServerWire, server
+from tests.front.wire import ERAS, HELLO, MODERN, Message, ServerWire, server
 from tests.support import PATIENCE, wait_until
 
 both_eras = pytest.mark.parametrize("era", ERAS)
@@ -117,6 +117,27 @@ def test_new_runs_and_workflows_are_told_to_the_client(project: Path, era: str) 
         for kind in ("prompts", "tools"):
             front.wait_for(lambda one, kind=kind: one.get("method") == f"notifications/{kind}/list_changed")
         assert len(front.named("notifications/resources/list_changed")) == 1
+
+
+def test_a_client_that_falls_back_to_the_older_protocol_gets_one_answer_for_both(
+    project: Path, tmp_path: Path
+) -> None:
+    """Claude Code does that when the first answer takes three seconds. A handshake from the cache would make it go on
+    with a protocol that the worker, which was asked in the newer one first, refuses."""
+    with server(project, "legacy", cache=tmp_path / "cache") as front:
+        front.greet()
+        assert front.end() == 0
+    with server(project, "modern", cache=tmp_path / "cache") as front:
+        probe = {"id": "probe", "method": "server/discover", "params": {"_meta": MODERN}}
+        older = {"id": 0, "method": "initialize", "params": HELLO}
+        # In one piece: the front reads both before the worker can answer.
+        lines = [json.dumps({"jsonrpc": "2.0", **one}) for one in (probe, older)]
+        front.write("".join(f"{line}\n" for line in lines).encode())
+        assert front.answer(0)["error"]["data"]["supported"] == ["2026-07-28"]
+        front.wait_for(lambda one: one.get("id") == "probe" and "result" in one)
+        assert front.do("list_runs")["runs"] == []
+        front.kill_worker()
+        assert front.do("list_runs")["runs"] == []
 
 
 @both_eras

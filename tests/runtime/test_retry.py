@@ -352,8 +352,13 @@ def test_a_run_that_had_secrets_forgot_them_and_is_not_retried(box: Box) -> None
     )
     run = box.compile(text).service.start("w", {"token": "s3cret-token"})["workflow_id"]
     reply = box.service.submit(run, "build", BROKEN)
-    assert reply["next"] == "nothing: the run is failed"
-    assert "secrets, which were deleted when it failed" in refusal(box, run, "build").message
+    assert reply["next"] == (
+        'start_workflow(workflow="w", inputs=...) when the cause has been fixed: '
+        "this run can't be retried, its secrets were deleted; otherwise nothing: the run is failed"
+    )
+    refused = refusal(box, run, "build")
+    assert "secrets, which were deleted when it failed" in refused.message
+    assert refused.next_call == reply["next"]
     _, _, snapshot = box.service.definition(run)
     assert "s3cret" not in snapshot.to_json()
 
@@ -365,7 +370,7 @@ def test_a_run_that_failed_under_an_earlier_version_is_refused_clearly(file_box:
         del data["runs"][0]["snapshot"][key]
     file_box.service.erase(run)
     file_box.service.import_(data)
-    assert file_box.service.status(run)["next"] == "nothing: the run is failed"
+    assert file_box.service.status(run)["next"].startswith('start_workflow(workflow="w", inputs=...) when ')
     assert "failed under an earlier version of wfc" in refusal(file_box, run, "build").message
 
 

@@ -17,6 +17,7 @@ from tests.runtime.test_children import foreach
 from tests.runtime.test_retry import BROKEN
 from tests.support import wait_until
 from tests.temporal.processes import WFC, environment
+from wfc_runtime.engines.temporal_import import copy_run
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
 
 
@@ -168,6 +169,54 @@ def test_the_commands_export_import_resume_retry_and_prune_work_on_temporal(
     assert service.status(run)["status"] == "completed"
     exported = wfc("export", run)
     refused = wfc("import", "-", given=exported, code=2)
-    assert f"run {run} is completed: only a run in progress can be imported to Temporal" in refused
+    assert f"run {run} already exists on Temporal" in refused
     assert "Traceback" not in refused
     assert wfc("--engine", "sqlite", "import", "-", given=exported) == f"{run} is here, completed\n"
+
+
+def test_runs_that_have_ended_are_imported_to_temporal_with_how_they_ended(
+    file_box: Box, temporal_box: TemporalBox
+) -> None:
+    old, new = file_box.compile(TWO).service, temporal_box.compile(TWO).service
+    done, failed, cancelled = (old.start("w")["workflow_id"] for _ in range(3))
+    for step_id in ("build", "test"):
+        old.submit(done, step_id, OK)
+    old.submit(failed, "build", BROKEN)
+    old.cancel(cancelled, "no longer wanted")
+    for run in (done, failed, cancelled):
+        before, events = old.status(run), old.history(run)["events"]
+        # Twice, as after an interruption.
+        for _ in range(2):
+            after = copy_run(old, new, run, "me")
+            assert {**after, "progress": ""} == {**before, "progress": ""}
+        shown = new.history(run)["events"]
+        assert shown[:-1] == events
+        assert shown[-1]["event"] == "moved"
+        wait_until(partial(ended, temporal_box, run))
+    found = {row["workflow_id"]: row["status"] for row in new.runs("all")["runs"]}
+    assert found == {done: "completed", failed: "failed", cancelled: "cancelled"}
+    assert new.submit(done, "build", OK)["repeated"] is True
+    assert step_ids(new.retry(failed)) == ["build@2"]
+    assert new.retry(failed, "build")["repeated"] is True
+    new.submit(failed, "build@2", OK)
+    assert new.submit(failed, "test", OK)["status"] == "completed"
+    for run in (done, cancelled):
+        with pytest.raises(RefusedError, match="only a failed run can be retried"):
+            new.retry(run)
+        assert new.erase(run) == 1
+
+
+def test_the_children_of_an_imported_run_are_retried_as_before(
+    file_box: Box, temporal_box: TemporalBox
+) -> None:
+    old, new = file_box.compile(foreach()).service, temporal_box.compile(foreach()).service
+    reply = old.start("w")
+    run, (one, two) = reply["workflow_id"], children(reply)
+    old.submit(one, "look", BROKEN)
+    waiting = copy_run(old, new, run, "me")
+    assert children(waiting) == [two]
+    assert new.status(one)["status"] == "failed"
+    assert step_ids(new.retry(one)) == ["look@2"]
+    new.submit(one, "look@2", OK)
+    new.submit(two, "look", OK)
+    assert new.status(run)["status"] == "completed"

@@ -87,6 +87,28 @@ def test_a_run_that_went_on_in_the_file_after_a_cut_off_move_is_not_moved_over_i
         move_run(old, new, run, "mover")
 
 
+def test_a_move_that_the_file_overtook_leaves_nothing_behind_and_can_be_repeated(
+    file_box: Box, temporal_box: TemporalBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = file_box.compile(foreach()).service, temporal_box.service
+    reply = old.start("w")
+    run, (one, _) = reply["workflow_id"], children(reply)
+    begin = new.begin_now
+
+    def overtaken(started: str, *more: object) -> None:
+        begin(started, *more)
+        if started == run:
+            old.submit(one, "look", OK)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(new, "begin_now", overtaken)
+        with pytest.raises(RefusedError, match="continued while it was being moved"):
+            move_run(old, new, run, "mover")
+
+    assert move_run(old, new, run, "mover")["status"] == "pending_action"
+    assert new.status(one)["status"] == "completed"
+
+
 def test_the_command_moves_all_that_is_under_way(file_box: Box, temporal_box: TemporalBox) -> None:
     (file_box.root / "pyproject.toml").write_text("[tool.wfc]\n", encoding="utf-8")
     file_box.compile(TWO)
@@ -111,4 +133,4 @@ def test_the_command_moves_all_that_is_under_way(file_box: Box, temporal_box: Te
         text=True,
     )
     assert again.returncode == 1
-    assert f"{done} stays: run {done} is cancelled: there is nothing to move" in again.stdout
+    assert f"{done} stays: run {done} is cancelled: only a run in progress can be moved" in again.stdout

@@ -131,6 +131,8 @@ class Relay:
         # Random, so that ids of the front can't collide with those that the client chooses.
         self._prefix = f"wfc-{os.urandom(6).hex()}-"
         self._count = 0
+        self._is_modern: bool | None = None
+        """Whether the first request to this worker was one of the newer protocol. The worker then refuses the older."""
         self._is_recalled = False
         """Whether this session began with answers from the cache."""
         self._changed: set[str] = set()
@@ -170,8 +172,13 @@ class Relay:
             self._key(request, message)
         elif self._cache:
             self._recall(number, request, message)
+        self._open(request)
         self.asked[number] = request
         self.to_worker.add(request.line)
+
+    def _open(self, request: Request) -> None:
+        if self._is_modern is None:
+            self._is_modern = _VERSION in request.meta and request.method != "initialize"
 
     def _key(self, request: Request, message: Message) -> None:
         """Give a call a key, so that it can be repeated without being executed twice."""
@@ -402,6 +409,7 @@ class Relay:
         self._greet()
         for request in self.asked.values():
             # In their order: the first decides which protocol the worker speaks.
+            self._open(request)
             self.to_worker.add(request.line)
             if request.method == "initialize" and self._is_initialized:
                 self.to_worker.add(_INITIALIZED)
@@ -410,9 +418,11 @@ class Relay:
 
     def _greet(self) -> None:
         """A worker of the older protocol knows nothing before its handshake."""
+        self._is_modern = None
         # The newer protocol has no handshake; otherwise the client's own request is repeated below.
         if self._initialize is None or any(one.method == "initialize" for one in self.asked.values()):
             return
+        self._is_modern = False
         self._ask_privately("initialize", _dict(self._initialize.get("params")))
         if self._is_initialized:
             self.to_worker.add(_INITIALIZED)
@@ -452,6 +462,10 @@ class Relay:
     def _recall(self, number: Id, request: Request, message: Message) -> None:
         """Answer from the cache until the worker has answered its first request. The worker gets the request anyway."""
         assert self._cache is not None
+        if request.method == "initialize" and self._is_modern:
+            # The client asked in the newer way, got no answer in time, and tries the older one. With an answer it
+            # would go on with that, and the worker would refuse all it asks.
+            return
         request.cache_key = self._cache.key_of(message, self._initialize)
         result = self._cache.recall(request.cache_key) if request.cache_key else None
         if result is not None and not self.ever_answered:

@@ -85,7 +85,7 @@ def subject_of(run: RunInMemory) -> Subject:
     advice = run.module.workflow.on_failure
     place = _place_of_failure(run)
     reads = _bookkeeping_in(run.module.text)
-    return Subject(row.id, row.agent, row.visit is not None, place, advice, reads)
+    return Subject(row.id, row.agent, row.visit is not None, place, advice, reads, row.workflow)
 
 
 @lru_cache(maxsize=64)

@@ -128,6 +128,7 @@ class Subject:
     """The workflow's own advice for that."""
     reads: frozenset[str] = frozenset()
     """The optional parts of results that the workflow reads."""
+    workflow: str = ""
 
 
 def pending_reply(
@@ -375,8 +376,10 @@ def _after_end(subject: Subject, status: str) -> str:
 
 def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
     """What follows a failure: a retry, if it is possible. Not at once: an agent would repeat it endlessly."""
-    if snapshot.status != "failed" or snapshot.kept is None:
+    if snapshot.status != "failed":
         return following
+    if snapshot.kept is None:
+        return _or_start(subject, snapshot, following)
     failure = snapshot.failures[0]
     # Nobody has answered anything before this failure, so a retry would repeat it.
     if failure.gate == "":
@@ -387,6 +390,20 @@ def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
     if subject.is_child:
         return f"{following}; {call} retries it when the cause has been fixed"
     return f"{call} when the cause has been fixed; otherwise {following}"
+
+
+def _or_start(subject: Subject, snapshot: Snapshot, following: str) -> str:
+    """What follows a failure of a run that can't be retried."""
+    if subject.is_child or not subject.workflow:
+        return following
+    # Runs that failed under an earlier version did not record their failures.
+    why = (
+        "its secrets were deleted"
+        if snapshot.failures
+        else "an earlier version of wfc did not keep its state"
+    )
+    call = f'start_workflow(workflow="{subject.workflow}", inputs=...)'
+    return f"{call} when the cause has been fixed: this run can't be retried, {why}; otherwise {following}"
 
 
 def _failure_hint(error: Mapping[str, Json], subject: Subject) -> str:

@@ -37,7 +37,7 @@ from wfc.suggest import did_you_mean
 from wfc.workspace.files import writing
 from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.contract import ENDED
-from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.errors import WfcError
 from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
@@ -326,8 +326,6 @@ def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -
     The run keeps its id and continues where it was. The file contains the compiled workflow, which is code. The import
     is refused unless this project has the same version in its generated folder, its sources or its store. With
     --trust-modules, the code in the file is executed with your rights: use it only for files from people you trust.
-
-    Temporal accepts only runs in progress.
     """
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
@@ -345,10 +343,10 @@ def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -
 
 
 def _imported(state: Path | None, data: Any, trust_modules: bool) -> Any:
-    """Import a run in progress to Temporal: it is checked in a temporary store and then moved from there."""
+    """Import a run to Temporal: it is checked in a temporary store and then copied from there."""
     from tempfile import TemporaryDirectory
 
-    from wfc_runtime.engines.temporal_import import move_run
+    from wfc_runtime.engines.temporal_import import copy_run
 
     with (
         TemporaryDirectory(prefix="wfc-import-") as folder,
@@ -356,10 +354,4 @@ def _imported(state: Path | None, data: Any, trust_modules: bool) -> Any:
         any_service_of(state) as target,
     ):
         reply = source.import_(data, trust_modules=trust_modules)
-        if reply["status"] in ENDED:
-            raise RefusedError(
-                "finished",
-                f"run {reply['workflow_id']} is {reply['status']}: only a run in progress can be imported to Temporal",
-                "`wfc runs --engine sqlite import` puts it into a file, where it can be read or retried.",
-            )
-        return move_run(source, target, reply["workflow_id"], ACTOR)  # type: ignore[arg-type]  # a server
+        return copy_run(source, target, reply["workflow_id"], ACTOR)  # type: ignore[arg-type]  # a server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +28,9 @@ from wfc_runtime.version import __version__
 
 _PAGE = 500
 _FORMAT, _KIND = 1, "wfc run"
+_DELETION = 60.0
+"""Seconds that the server gets to delete an execution."""
+_PAUSE = 0.1
 
 
 class TemporalArchive(TemporalViews):
@@ -97,17 +101,40 @@ class TemporalArchive(TemporalViews):
 
     async def _delete(self, run: str) -> None:
         for one in await self._executions_of(run):
-            request = DeleteWorkflowExecutionRequest(
-                namespace=self.client.namespace,
-                workflow_execution=Execution(workflow_id=run, run_id=one),
+            await self._delete_execution(run, one)
+
+    async def _delete_execution(self, run: str, execution: str) -> None:
+        request = DeleteWorkflowExecutionRequest(
+            namespace=self.client.namespace,
+            workflow_execution=Execution(workflow_id=run, run_id=execution),
+        )
+        try:
+            await self.client.workflow_service.delete_workflow_execution(
+                request, retry=True, timeout=RPC_TIMEOUT
             )
-            try:
-                await self.client.workflow_service.delete_workflow_execution(
-                    request, retry=True, timeout=RPC_TIMEOUT
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
+                raise translated(error, self.settings) from error
+
+    def discard(self, runs: Sequence[str]) -> None:
+        """Delete runs that should not have been started, whatever they are doing. No worker is needed."""
+        self._run(self._discard(runs))
+
+    async def _discard(self, runs: Sequence[str]) -> None:
+        for run in runs:
+            await self._delete_execution(run, (await self._calls.rpc.describe(run)).run_id)
+        # The server deletes in the background, and whoever starts a run with such an id meanwhile finds the old one.
+        for run in runs:
+            for _ in range(round(_DELETION / _PAUSE)):
+                try:
+                    await self._calls.rpc.describe(run)
+                except NotFoundError:
+                    break
+                await asyncio.sleep(_PAUSE)
+            else:
+                raise StoreError(
+                    "temporal_slow", f"Temporal has not deleted run {run} yet", "Try again later."
                 )
-            except RPCError as error:
-                if error.status != RPCStatusCode.NOT_FOUND:
-                    raise translated(error, self.settings) from error
 
     def export(self, run: str, *, secrets: bool = False) -> Json:
         """A whole run as one JSON value, in the form that the file exports and imports."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
 from wfc_runtime.service.answers import as_repeated, with_blockers
@@ -355,9 +355,14 @@ class Canceller:
             )
         return reply
 
-    async def terminate(self, runs: Sequence[str], reason: str) -> None:
-        for run in runs:
-            await self._calls.rpc.client.get_workflow_handle(run).terminate(reason=reason)
+    async def request(self, run: str) -> None:
+        """Let the execution of a run that was cancelled elsewhere end."""
+        try:
+            await self._calls.rpc.client.get_workflow_handle(run).cancel()
+        except RPCError as error:
+            # It has ended: an earlier attempt has requested it.
+            if error.status != RPCStatusCode.NOT_FOUND:
+                raise translated(error, self._calls.rpc.settings) from error
 
     async def _terminate(self, run: str, reason: str) -> None:
         found = await self._calls.rpc.describe(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -239,8 +239,9 @@ class TemporalService(TemporalArchive, Service):
 
         return self._run(read())
 
-    def terminate(self, runs: Sequence[str], reason: str) -> None:
-        self._run(self._canceller.terminate(runs, reason))
+    def end_cancelled(self, run: str) -> None:
+        """Let the execution of a run that was cancelled elsewhere end."""
+        self._run(self._canceller.request(run))
 
     @property
     def is_simulated(self) -> bool:

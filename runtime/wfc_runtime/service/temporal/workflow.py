@@ -72,6 +72,8 @@ class RunWorkflow:
         self._tried: tuple[str, Host, Accepted] | None = None
         self._published: tuple[str, list[str]] | None = None
         self._missing: DefinitionError | None = None
+        self._was_cancelled = self._awaits_cancel = False
+        """Whether the run was cancelled elsewhere. The execution can end as cancelled only when it is cancelled too."""
         self._in_memo: dict[str, Any] = {OVERDUE: None} if seed.lists_overdue else {}
         try:
             module = self._modules.of_digest(seed.digest, seed.workflow)
@@ -83,6 +85,8 @@ class RunWorkflow:
         self._children = ChildRuns(self._host, self._modules, self._now, self._publish)
         self._children.plan = (seed.retry or {}).get("plan", {})
         self._children.follow(self._host.begin(at))
+        self._was_cancelled = seed.moved is not None and self._host.now.status == "cancelled"
+        self._awaits_cancel = self._was_cancelled
         self._told = self._host.holds_back
         """What the children know: whether they are held back."""
 
@@ -110,9 +114,9 @@ class RunWorkflow:
         if not self._host.is_over:
             workflow.continue_as_new(self._host.to_seed())
         try:
-            await workflow.wait_condition(self._is_idle)
+            await workflow.wait_condition(lambda: self._is_idle() and not self._awaits_cancel)
         except asyncio.CancelledError:
-            # The run has already ended and only waits for its children to stop.
+            # The run has already ended and only waits for its children to stop, or for this.
             await workflow.wait_condition(self._is_idle)
         for helper in helpers:
             helper.cancel()
@@ -134,6 +138,7 @@ class RunWorkflow:
         return wanted and self._is_idle() and self._host.carried <= MOST_BYTES
 
     def _cancel(self) -> None:
+        self._awaits_cancel = False
         if not self._host.is_over:
             said, run = workflow.cancellation_reason(), self._host.row.id
             reason, actor, self._stopped_by_parent = read_cancel_reason(said, run, self._keyring)
@@ -149,7 +154,9 @@ class RunWorkflow:
         if now.status == "completed" or (host.seed.note is not None and now.status == "cancelled"):
             return now.result if parent is None else ended
         # A cancelled execution can't return a reason; a waiting parent needs one, so it gets a failure instead.
-        if now.status == "cancelled" and (parent is None or self._tells or self._stopped_by_parent):
+        if now.status == "cancelled" and (
+            parent is None or self._tells or self._stopped_by_parent or self._was_cancelled
+        ):
             raise asyncio.CancelledError
         error = now.error or {}
         message, code = str(error.get("message")), str(error.get("code"))
