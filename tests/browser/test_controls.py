@@ -268,6 +268,7 @@ def test_the_chart_is_zoomed_idle_time_is_folded_and_late_steps_are_marked(
         tab.get_by_role("button", name="Fit").click()
         assert width() <= tab.locator("#chart").evaluate("one => one.clientWidth")
         expect(tab.get_by_text("Idle stretches are folded: 4 h 0 min, 4 h 0 min.")).to_be_visible()
+        assert tab.locator(".axis text").all_text_contents() == ["4 h", "4 h"]
         # Three seconds beside eight hours are seen.
         first = tab.locator("table.timeline tbody tr").first.locator(".track")
         assert float(first.get_attribute("width") or 0) > 100

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opened
+from tests.browser.conftest import ASK, Opened
 from tests.page.support import Page, serving
 from tests.runtime.support import OK, Box, steps
 from tests.support import wait_until
@@ -53,10 +54,13 @@ def test_what_happens_elsewhere_is_seen_without_a_reload(
     expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
     run = waiting(project)
     expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+    expect(tab.locator("#said")).to_have_text("A run waits for you.")
     tab.goto(f"{served.address}/runs/{run}")
     expect(tab.locator(".node.now")).to_have_attribute("data-state", "agree")
+    expect(tab.locator("h1")).to_contain_text("waits for you")
     project.service.submit(run, "agree", {"confirmed": False})
     expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+    expect(tab.locator("#said")).to_have_text("The run waits for you.")
     project.service.submit(run, "label", {"input": "x"})
     expect(tab.get_by_role("heading", name="Result")).to_be_visible()
     expect(tab.locator(".wire.taken")).to_have_count(5)
@@ -121,9 +125,14 @@ def test_of_two_pages_that_answer_at_once_one_wins_and_the_other_is_told(
         f"/api/runs/{run}/answer", {"step_id": "agree", "shown": "0" * 32, "result": {"confirmed": False}}
     )
     assert (status, reply["error"]["code"]) == (409, "answered")
+    second.get_by_role("button", name="No", exact=True).click()
+    expect(second.locator(".form").get_by_role("alert")).to_contain_text("has already been answered")
     second.unroute("**/api/runs/*")
+    second.get_by_role("button", name="Look again").click()
+    expect(second.locator(".message", has_text="Under which name?")).to_be_visible()
     assert project.service.history(run)["events"][2]["result"] == {"confirmed": True}
     open_tab.expected.append("net::ERR_FAILED")  # type: ignore[attr-defined]  # of the requests that are cut off here
+    open_tab.expected.append("status of 409")  # type: ignore[attr-defined]
 
 
 def test_what_follows_each_answer_is_shown_and_a_failed_run_is_retried(
@@ -142,9 +151,8 @@ def test_what_follows_each_answer_is_shown_and_a_failed_run_is_retried(
     expect(tab.locator("table.timeline tbody tr")).to_have_count(2)
     tab.get_by_role("combobox", name="To").select_option("agree")
     expect(tab.locator("table.timeline tbody tr")).to_have_count(1)
-    tab.get_by_role("button", name="Migrate…").click()
-    expect(tab.get_by_text("already goes by the current version")).to_be_visible()
-    expect(tab.get_by_role("button", name="Migrate", exact=True)).to_be_disabled()
+    # Only what applies now: there is no newer version.
+    expect(tab.get_by_role("button", name="Migrate…")).to_have_count(0)
     tab.goto(f"{served.address}/workflows/asks")
     expect(tab.get_by_text("1 run in progress")).to_be_visible()
 
@@ -172,6 +180,7 @@ def test_a_page_goes_on_when_its_server_was_killed_and_is_back(project: Box, ope
         os.kill(first.process.pid, signal.SIGKILL)
         first.process.wait()
         expect(tab.get_by_role("img", name="not live since")).to_be_visible()
+        expect(tab.locator(".lost")).to_contain_text("not live since")
     with serving(project.root, serve=True, port=first.port):
         expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
         tab.get_by_role("button", name="Yes").click()
@@ -315,6 +324,16 @@ def test_the_slider_shows_the_run_as_it_was(project: Box, served: Page, open_tab
     expect(tab).to_have_url(f"{served.address}/runs/{run}/state?at=2")
     expect(tab.locator(".fields tr.wrote")).to_contain_text("built")
     expect(tab.get_by_text("As of event 2 of 3.")).to_be_visible()
+    # The timeline is as of then too: the gate had not been answered.
+    tab.get_by_role("link", name="Timeline").click()
+    expect(tab.locator("table.timeline tbody tr").last).to_contain_text("agree")
+    expect(tab.locator("table.timeline tbody tr").last).to_contain_text("waits for a person")
+    # Anywhere on the page, the keys step as on the slider.
+    tab.get_by_role("heading", level=1).click()
+    tab.keyboard.press("ArrowLeft")
+    expect(tab.get_by_text("As of event 1 of 3.")).to_be_visible()
+    tab.keyboard.press("ArrowRight")
+    expect(tab.get_by_text("As of event 2 of 3.")).to_be_visible()
     tab.get_by_role("link", name="Back to now").click()
     expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
 
@@ -352,6 +371,8 @@ def test_a_read_only_page_has_no_buttons_that_change_anything(project: Box, open
         expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
         expect(tab.get_by_text("read-only")).to_be_visible()
         expect(tab.get_by_role("button", name="Cancel…")).to_have_count(0)
+        # A download changes nothing.
+        expect(tab.get_by_role("button", name="Export")).to_be_visible()
         tab.close()
 
 
@@ -387,3 +408,95 @@ def test_keys_move_between_places_and_rows_but_never_answer(
     expect(tab).to_have_url(f"{served.address}/runs/{run}")
     tab.keyboard.press("?")
     expect(tab.get_by_role("heading", name="Keys")).to_be_visible()
+
+
+def test_a_failure_names_its_step_what_failed_before_and_the_line(project: Box, open_tab: Opened) -> None:
+    text = steps(
+        "{id: read, type: shell, command: make, output_to: out, retry: {max_attempts: 2}}",
+        "{id: sum, type: set_state, needs_state: [out], updates: {n: '{{ 1 // (state.out.exit_code * 0) }}'}}",
+        name="fails",
+        head="inputs:\n  key: {type: string, required: true, secret: true}\n  note: {type: string}",
+    )
+    project.compile(text)
+    source = project.root / "workflows" / "fails.yaml"
+    source.parent.mkdir()
+    source.write_text(text, encoding="utf-8")
+    service = project.service
+    run = str(service.start("fails", {"key": "a-secret-of-mine", "note": "n"})["workflow_id"])
+    service.submit(run, "read", {"error": "no such file"})
+    service.submit(run, service.status(run)["action"]["step_id"], OK)
+    with serving(project.root) as served:
+        tab = open_tab(served, f"/runs/{run}")
+        expect(tab.locator(".node.failed")).to_have_attribute("data-state", "sum")
+        now = tab.locator("section.now")
+        expect(now).to_contain_text("What failed before it")
+        expect(now).to_contain_text("no such file")
+        expect(now.locator("mark")).to_be_visible()
+        expect(now.get_by_role("link", name="What was written before it")).to_be_visible()
+        now.get_by_role("link", name="fails.yaml, line").click()
+        expect(tab.get_by_role("group", name="Source")).to_be_visible()
+        # Secrets are not kept: each is asked for in a field that hides it.
+        tab.get_by_role("button", name="Start again…").click()
+        expect(tab.get_by_label("Inputs")).to_have_value(json.dumps({"note": "n"}, indent=2))
+        tab.get_by_label("key (hidden)").fill("another-secret")
+        assert tab.get_by_label("key (hidden)").get_attribute("type") == "password"
+        tab.get_by_role("button", name="Start", exact=True).click()
+        expect(tab.locator(".node.now")).to_have_attribute("data-state", "read")
+        assert "another-secret" not in json.dumps(tab.evaluate("({ ...localStorage })"))
+        again = tab.url.rpartition("/")[2]
+        assert service.status(again)["status"] == "pending_action"
+        tab.close()
+
+
+def test_a_hidden_tab_without_a_worker_still_hears_of_changes(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    tab = open_tab(served)
+    tab.context.add_init_script(
+        NOT_LIVE + "; Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });"
+        "const slow = window.setInterval; window.setInterval = (work) => slow(work, 50);"
+    )
+    tab.context.route("**/api/changes*", lambda route: route.abort())
+    tab.reload()
+    expect(tab.get_by_text("Nothing waits for you.")).to_be_visible()
+    waiting(project)
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+
+
+def test_a_run_is_migrated_after_its_differences_were_shown(project: Box, open_tab: Opened) -> None:
+    run = waiting(project)
+    project.compile(ASK.replace("command: make", "command: make all"))
+    with serving(project.root) as served:
+        tab = open_tab(served, f"/runs/{run}")
+        tab.get_by_role("button", name="Migrate…").click()
+        expect(tab.locator(".ask")).to_contain_text("Steps that changed")
+        tab.get_by_role("button", name="Migrate", exact=True).click()
+        expect(tab.get_by_text("It goes on with the current version.")).to_be_visible()
+        expect(tab.get_by_role("button", name="Migrate…")).to_have_count(0)
+        tab.close()
+
+
+def test_a_secret_that_a_person_types_is_hidden_and_never_kept(project: Box, open_tab: Opened) -> None:
+    text = steps(
+        "{id: ask, type: prompt, prompt_type: text, secret: true, message: 'The token?', output_to: token}",
+        "{id: use, type: shell, needs_state: [token], command: 'echo {{ state.token.input | shquote }}'}",
+        name="secretive",
+    )
+    service = project.compile(text).service
+    run = service.start("secretive")["workflow_id"]
+    with serving(project.root) as served:
+        tab = open_tab(served)
+        field = tab.get_by_label("Your answer (hidden)")
+        field.fill("a-token-of-mine")
+        assert field.get_attribute("type") == "password"
+        # Enter in the field is no answer.
+        field.press("Enter")
+        assert "a-token-of-mine" not in json.dumps(tab.evaluate("({ ...localStorage })"))
+        assert service.status(run)["action"]["step_id"] == "ask"
+        tab.get_by_role("button", name="Submit").click()
+        wait_until(lambda: service.status(run)["action"]["step_id"] == "use")
+        for view in ("history", "state"):
+            tab.goto(f"{served.address}/runs/{run}/{view}")
+            expect(tab.get_by_text("Loading…")).to_have_count(0)
+            assert "a-token-of-mine" not in tab.content()
+        tab.close()

@@ -20,7 +20,8 @@ from starlette.routing import BaseRoute, Route
 
 from wfc_runtime.page.feed import ChangeFeed
 from wfc_runtime.page.keys import Keys
-from wfc_runtime.page.routes import Api, Backend
+from wfc_runtime.page.reads import Backend
+from wfc_runtime.page.routes import Api
 
 _STATIC = files("wfc_runtime.page").joinpath("static")
 _KINDS = {

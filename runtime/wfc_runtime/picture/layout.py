@@ -48,8 +48,10 @@ def _spans(figures: list[Figure]) -> list[int]:
 # down or up. These lines continue in the next column: along the foot of the one, up between the two, and down from the
 # head of the other.
 
-_TALL, _SLIM = 1400.0, 1.8
+_TALL, _SLIM = 1000.0, 1.3
 """Charts up to this height, or up to this ratio of height to width, are not folded."""
+_VERY_TALL = 1400.0
+"""Charts up to this height are folded only where a single line crosses the cut."""
 _ASPECT = 1.5
 _GUTTER, _HEAD, _FOOT, _LANE = 56.0, 34.0, 18.0, 9.0
 _WORTH = 0.75
@@ -83,7 +85,7 @@ def fold_into_columns(scene: Scene) -> Scene:
     columns = max(2, round(sqrt(_ASPECT * scene.height / (scene.width + _GUTTER))))
     possible = list(_possible_cuts(scene))
     best, least = None, _WORTH * scene.height
-    for lanes in range(1, _MOST_LANES + 1):
+    for lanes in range(1, (_MOST_LANES if scene.height > _VERY_TALL else 1) + 1):
         cuts = _choose([cut for cut in possible if len(cut.crossings) <= lanes], scene.height, columns)
         # A fold with the same cuts was tried with fewer lanes.
         if cuts and max(len(cut.crossings) for cut in cuts) == lanes:

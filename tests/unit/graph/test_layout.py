@@ -193,6 +193,18 @@ def test_a_short_chart_is_not_folded() -> None:
     assert fold_into_columns(scene) is scene
 
 
+def test_a_chart_taller_than_a_slide_is_folded_only_where_a_single_line_crosses() -> None:
+    scene = lay_out(chain(17))
+    assert 1000 < scene.height < 1400
+    folded = fold_into_columns(scene)
+    assert folded.height < 0.75 * scene.height
+    assert faults(folded) == {}
+    flow = chain(17)
+    flow.links += [Link("n16", "n0", "again", Line.AGAIN), Link("n1", "n15", "skip", Line.FLOW)]
+    crossed = lay_out(flow)
+    assert fold_into_columns(crossed) is crossed
+
+
 def test_lines_that_run_past_a_cut_continue_in_the_next_column() -> None:
     flow = chain(60)
     flow.links += [Link("n59", "n0", "again", Line.AGAIN), Link("n2", "n40", "skip", Line.FLOW)]

@@ -37,7 +37,8 @@ export class Chart {
   }
 
   // Mark where the run is, was, and how it got there.
-  mark(path, selected) {
+  // `failed` names the state in which the run ended.
+  mark(path, selected, failed = "") {
     if (!this.svg) return;
     this.svg.classList.toggle("is-marked", Boolean(path));
     const taken = new Set((path?.taken || []).map(([from, to]) => `${from} ${to}`));
@@ -50,6 +51,7 @@ export class Chart {
       const isReached = isEnd && [...taken].some((one) => one.endsWith(` ${state}`) || (state === "" && one.startsWith(" ")));
       node.classList.toggle("was", visits > 0 || isReached);
       node.classList.toggle("now", current.has(state));
+      node.classList.toggle("failed", state === failed && !isEnd);
       node.classList.toggle("chosen", state === selected && !isEnd);
       if (current.has(state)) node.setAttribute("aria-current", "step");
       else node.removeAttribute("aria-current");
@@ -113,7 +115,7 @@ export class Chart {
 
   // On opening only: a page that scrolls by itself can't be read.
   toCurrent() {
-    const node = this.svg?.querySelector(".node.now");
+    const node = this.svg?.querySelector(".node.now, .node.failed");
     if (!node) return;
     const place = node.getBoundingClientRect();
     const box = this.box.getBoundingClientRect();

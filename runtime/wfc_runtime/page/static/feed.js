@@ -1,5 +1,6 @@
 // Live updates for this tab: from the worker that all tabs share, else from a stream of its own while it is visible.
 
+const HIDDEN = 15000;
 const policy = globalThis.trustedTypes?.createPolicy("wfc", {
   createScriptURL: (path) => {
     if (path !== "/static/worker.js") throw new TypeError(path);
@@ -27,4 +28,6 @@ async function alone(key, cursor, tell) {
   const begin = () => isVisible() && listen(state, tell, isVisible);
   document.addEventListener("visibilitychange", begin);
   begin();
+  // Six connections serve all tabs of a browser, so a hidden tab keeps none open. It asks for everything now and then.
+  setInterval(() => isVisible() || tell({ resync: true, changes: [] }), HIDDEN);
 }

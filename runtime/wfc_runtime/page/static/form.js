@@ -23,7 +23,10 @@ export function formOf(run, action, changed, refresh) {
 }
 
 function keep(form) {
-  if (!form.isSecret) kept.set(`draft ${form.key}`, JSON.stringify({ values: form.values, json: form.json }));
+  if (form.isSecret) return;
+  const { properties } = form.action.result_schema || {};
+  const values = Object.fromEntries(Object.entries(form.values).filter(([name]) => !properties?.[name]?.writeOnly));
+  kept.set(`draft ${form.key}`, JSON.stringify({ values, json: form.json }));
 }
 
 async function submit(form, result) {
@@ -90,7 +93,8 @@ function field(form, name, schema, required) {
   const label = said.label || LABELS[name] || name;
   const given = form.values[name] ?? schema.default;
   const limits = [
-    schema.minLength ? `at least ${schema.minLength} characters` : "",
+    // A required text has at least one character, which the button says already.
+    schema.minLength > 1 ? `at least ${schema.minLength} characters` : "",
     schema.maxLength ? `at most ${schema.maxLength} characters` : "",
     schema.pattern ? `must match ${schema.pattern}` : "",
     schema.minimum !== undefined ? `from ${schema.minimum}` : "",
@@ -110,8 +114,9 @@ function field(form, name, schema, required) {
         aria-describedby=${tip ? `${id}-hint` : nothing} ?required=${required} .value=${String(form.values[name] ?? "")} @input=${(event) => set(event.target.value)}>`;
     default:
       if (form.isSecret || schema.writeOnly) {
-        return html`<label for=${id}>${text(label)} (hidden)</label>${hint}<input id=${id} type="password" autocomplete="off"
-          aria-describedby=${tip ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}>`;
+        // In a form, which browsers expect around a password. Enter must not answer.
+        return html`<form @submit=${(event) => event.preventDefault()}><label for=${id}>${text(label)} (hidden)</label>${hint}<input id=${id} type="password" autocomplete="off"
+          aria-describedby=${tip ? `${id}-hint` : nothing} .value=${form.values[name] ?? ""} @input=${(event) => set(event.target.value)}></form>`;
       }
       return html`<label for=${id}>${text(label)}</label>${hint}<textarea id=${id} rows="2" maxlength=${schema.maxLength ?? nothing}
         aria-describedby=${tip ? `${id}-hint` : nothing} .value=${given ?? ""} @input=${(event) => set(event.target.value)}></textarea>`;
@@ -135,17 +140,17 @@ async function loadPreview(form) {
 
 const NAMES = new Map([[true, "Yes"], [false, "No"]]);
 
-function consequence({ result, status, next, message }) {
-  const [value] = Object.values(result);
+function consequence(form, { result, status, next, message }) {
+  const [[name, value]] = Object.entries(result);
   const words = { completed: "the run ends", failed: `the run fails: ${message}`, refused: message }[status];
-  return html`<li><strong>${text(NAMES.get(value) ?? value)}</strong>: ${words ? text(words) : next.length ? html`goes on with ${next.map((one, at) => html`${at ? ", " : ""}<code>${text(one)}</code>`)}` : "other branches go on"}</li>`;
+  return html`<li><strong>${text(NAMES.get(value) ?? about(form, name).choice(value).label ?? value)}</strong>: ${words ? text(words) : next.length ? html`goes on with ${next.map((one, at) => html`${at ? ", " : ""}<code>${text(one)}</code>`)}` : "other branches go on"}</li>`;
 }
 
 // What follows each answer. With `eager` it is shown at once; otherwise when somebody opens it.
 export function consequences(form, eager = false) {
   if (form.done || !canPreview(form.action.result_schema)) return nothing;
   if (eager && !form.preview) loadPreview(form);
-  const list = form.preview?.length ? html`<ul class="plain-list after">${form.preview.map(consequence)}</ul>` : nothing;
+  const list = form.preview?.length ? html`<ul class="plain-list after">${form.preview.map((one) => consequence(form, one))}</ul>` : nothing;
   if (eager) return list;
   return html`<details @toggle=${(event) => { if (event.target.open && !form.preview) loadPreview(form); }}><summary>What happens next</summary>${list}</details>`;
 }

@@ -20,7 +20,7 @@ export function open(root) {
       const [waiting, runs] = await Promise.all([api.get(`waiting?limit=${limit}`), api.get("runs?status=all&limit=8")]);
       // An answer that a later question has overtaken is not shown.
       if (mine !== asked) return;
-      const before = gates ? gates.length : 0;
+      const before = gates?.length;
       // An entry stays where it is until the next visit, answered here, elsewhere or not: if it went, another question
       // would come under the pointer, or under the keys of somebody who types.
       const fresh = new Map(waiting.waiting.map((one) => [keyOf(one), one]));
@@ -32,7 +32,7 @@ export function open(root) {
       total = waiting.total;
       newest = runs.runs;
       failure = null;
-      if (gates.length > before && before) say("A run waits for you.");
+      if (gates.length > before) say("A run waits for you.");
     } catch (error) {
       failure = error;
     }

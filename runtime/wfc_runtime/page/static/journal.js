@@ -1,6 +1,6 @@
 // The journal of a run: its phases and tasks, and what was decided, reached and run into, oldest first.
 
-import { html, nothing, seconds, text } from "./page.js";
+import { clock, html, nothing, seconds, text } from "./page.js";
 
 const KINDS = { decisions: "decision", milestones: "milestone", issues: "issue", blockers: "blocker" };
 const DETAILS = ["reasoning", "trade_offs", "options_considered", "type", "category", "resolution"];
@@ -60,7 +60,7 @@ function line(entry, base) {
     : entry.kind === "milestone" ? html`${text(entry.message)}${entry.progress === undefined ? nothing : ` (${entry.progress} %)`}` : text(entry.description);
   const details = DETAILS.filter((name) => entry[name] !== undefined && entry[name] !== "");
   return html`<li class=${entry.kind === "blocker" ? "is-bad" : ""}><details><summary><span class="tag">${entry.kind}</span>
-    <time datetime=${entry.at} title=${new Date(entry.at).toLocaleString()}>${new Date(entry.at).toLocaleTimeString()}</time>
+    <time datetime=${entry.at} title=${new Date(entry.at).toLocaleString()}>${clock(entry.at)}</time>
     <span class="what">${title}</span><span class="muted">${text(taskName(entry))}, ${text(entry.agent || entry.by)}</span></summary>
     <p><a href="${base}/journal?at=${place(entry)[0]}">The run as of this entry</a></p>
     <dl class="facts">${details.map((name) => html`<dt>${name.replace(/_/g, " ")}</dt><dd>${text(Array.isArray(entry[name]) ? entry[name].join("; ") : entry[name])}</dd>`)}</dl></details></li>`;

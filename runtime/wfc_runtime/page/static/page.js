@@ -121,6 +121,13 @@ export function ago(moment) {
 
 export const when = (moment) => html`<time datetime=${moment} title=${new Date(moment).toLocaleString()}>${ago(moment)}</time>`;
 
+// A moment of today needs no date.
+export const clock = (moment) => {
+  const at = new Date(moment);
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString()
+    : at.toLocaleString([], { month: "short", day: "numeric", hour: "numeric", minute: "2-digit", second: "2-digit" });
+};
+
 export const short = (id) => id.slice(0, 8);
 
 const STATUS = {
@@ -277,7 +284,7 @@ function top() {
       <label class="name" title="Recorded with your answers. Nobody checks it.">Answering as
         <input aria-label="Your name, recorded with your answers; nobody checks it" placeholder="your name"
           maxlength="80" autocomplete="name" .value=${kept.get("name")} @change=${(event) => kept.set("name", event.target.value.trim())}></label>`}
-    <span class="live is-${live.state}" role="img" aria-label=${liveWords()} title=${liveWords()}></span>
+    <span class="live is-${live.state}" role="img" aria-label=${liveWords()} title=${liveWords()}></span>${live.state === "lost" ? html`<span class="lost" aria-hidden="true">${liveWords()}</span>` : nothing}
     <button class="quiet" @click=${help} aria-label="Keys of the keyboard">?</button>
   `, document.getElementById("top"));
 }
@@ -321,7 +328,7 @@ async function unlock() {
 
 const KEYS = [
   ["g i", "Inbox"], ["g r", "Runs"], ["g w", "Workflows"], ["/", "Search runs"], ["j, k", "Next row, previous row"],
-  ["Enter", "Open the row"], ["←, →", "Step through events, on the slider"], ["+, −, 0", "Zoom, on the chart"], ["?", "This list"],
+  ["Enter", "Open the row"], ["←, →", "Step through the events of a run"], ["+, −, 0", "Zoom, on the chart"], ["?", "This list"],
 ];
 let before = "";
 
@@ -343,6 +350,9 @@ addEventListener("keydown", (event) => {
     const field = document.getElementById("search");
     if (field) field.focus();
     else go("/runs").then(() => setTimeout(() => document.getElementById("search")?.focus(), 100));
+  } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+    // What scrolls sideways keeps these keys.
+    if (!event.target.closest?.(".chart-box, .scroll")) view?.step?.(event.key === "ArrowLeft" ? -1 : 1);
   } else if (event.key === "j" || event.key === "k") {
     const rows = [...document.querySelectorAll("[data-row] a")];
     const at = rows.indexOf(document.activeElement);

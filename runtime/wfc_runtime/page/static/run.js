@@ -1,12 +1,12 @@
 // One run: where it is and how it got there, what it waits for or how it ended, and everything that happened.
 
 import {
-  ago, api, between, chip, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
+  ago, api, between, chip, clock, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
 } from "./page.js";
 import { Chart } from "./chart.js";
 import { answerForm, consequences, formOf } from "./form.js";
 import { journal, joined } from "./journal.js";
-import { foldWords, timeline, within } from "./timeline.js";
+import { asOf, foldWords, lastMoment, timeline, within } from "./timeline.js";
 
 const TABS = ["timeline", "journal", "history", "state", "children", "source"];
 const ENDED = ["completed", "failed", "cancelled"];
@@ -14,11 +14,14 @@ const ENDED = ["completed", "failed", "cancelled"];
 // As many as are shown, so that a change takes away nothing that was loaded; at most what a request may ask for.
 const asMany = (usual, shown) => Math.min(500, Math.max(usual, shown?.length || 0));
 
+const actionsOf = (run) => run?.actions || (run?.action ? [run.action] : []);
+
 export function open(root, given) {
   const view = new RunView(root, given);
   return {
     ready: view.begin(),
     changed: (news) => view.changed(news),
+    step: (by) => view.total > 1 && view.slide(Math.max(1, (view.at || view.total) + by)),
     moved: (found) => view.moved(found),
     close: () => { view.isGone = true; },
   };
@@ -27,7 +30,7 @@ export function open(root, given) {
 class RunView {
   constructor(root, { run, tab }) {
     Object.assign(this, { root, id: run, tab: tab || "timeline", isGone: false, found: null, picture: null, path: null, failure: null });
-    Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, journal: null, childStatus: "", source: null, asking: "", said: null, opened: new Set() });
+    Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, journal: null, childStatus: "", source: null, asking: "", said: null, failures: null, opened: new Set() });
     this.at = Number(query().get("at")) || 0;
     this.step = query().get("step") || "";
     // One element for the chart, which templates only put in its place.
@@ -58,6 +61,7 @@ class RunView {
       this.found = found;
       this.failure = null;
       titled(`${this.run.task || this.run.workflow} ${short(this.id)} · wfc`);
+      if (this.run.status === "failed") this.loadFailures();
     } catch (error) {
       this.failure = error;
     }
@@ -79,6 +83,15 @@ class RunView {
     }
   }
 
+  // What failed before and was tried again, oldest first. The last failure is that of the run.
+  async loadFailures() {
+    try {
+      const { events } = await api.get(`${this.url}/history?limit=20&kinds=failures`);
+      this.failures = events.flatMap((event) => (event.notes || []).filter((note) => note.code).map((note) => ({ at: event.at, ...note }))).reverse();
+    } catch { /* the history has them as well */ }
+    this.show();
+  }
+
   pathUrl() { return `${this.url}/path${this.at ? `?at=${this.at}` : ""}`; }
 
   // Each `load_` returns what to keep. What a later question has overtaken is not kept.
@@ -93,6 +106,17 @@ class RunView {
     if (mine !== this.tabLoads) return;
     Object.assign(this, found);
     this.show();
+    if (this.tab === "source") this.scrollToLine();
+  }
+
+  // The line of the failure or of the chosen step. Only a link to it moves the page itself.
+  scrollToLine() {
+    const row = this.root.querySelector(".source tr.chosen");
+    const box = row?.closest(".source");
+    if (!box) return;
+    box.scrollTop = row.offsetTop - box.clientHeight / 2;
+    if (this.toLine) box.scrollIntoView({ block: "center" });
+    this.toLine = false;
   }
 
   // More of what the tab shows, or a download. If it fails, what is there stays, and the reason stands below it.
@@ -148,7 +172,7 @@ class RunView {
     const wasAt = this.at;
     Object.assign(this, { tab: tab || "timeline", at, step: query().get("step") || "" });
     this.show();
-    this.chart?.mark(this.path, this.step);
+    this.mark();
     if (at !== wasAt) this.follow();
     if (isOther) await this.loadTab();
   }
@@ -160,16 +184,26 @@ class RunView {
       // An answer that a later question has overtaken is not shown.
       if (mine !== this.asked) return;
       this.path = path;
-      this.chart.mark(path, this.step);
+      this.mark();
     } catch { /* the next change tries again */ }
     this.show();
   }
+
+  mark() {
+    const name = !this.at && this.run?.status === "failed" ? this.run.error.step_id.split("@")[0] : "";
+    const failed = name && Object.entries(this.picture?.names || {}).find(([, one]) => one === name)?.[0];
+    this.chart.mark(this.path, this.step, failed || "");
+  }
+
+  get isAsked() { return actionsOf(this.run).some((action) => action.type === "prompt"); }
 
   async changed(news) {
     const mine = news.resync || news.claims || news.changes.some((one) => one.run === this.id || one.root === this.id);
     if (!mine) return;
     const before = this.run?.status;
+    const asked = actionsOf(this.run).map((action) => action.step_id);
     await this.refresh();
+    if (actionsOf(this.run).some((action) => action.type === "prompt" && !asked.includes(action.step_id))) say("The run waits for you.");
     if (this.run?.status !== before && ENDED.includes(this.run?.status)) say(`The run is ${this.run.status}.`);
   }
 
@@ -233,14 +267,17 @@ class RunView {
     return html`<div class="run-head"><div>
         <p class="crumbs">${family.root && family.root.workflow_id !== family.parent.workflow_id ? html`<a href="/runs/${family.root.workflow_id}">${family.root.workflow}</a> › ` : nothing}${
           family.parent ? html`<a href="/runs/${family.parent.workflow_id}">${family.parent.task || family.parent.workflow}</a> › ${text(family.step_id)} › ` : nothing}<a href="/workflows/${run.workflow}">${run.workflow}</a></p>
-        <h1>${run.task || run.workflow} <code>${short(this.id)}</code> ${chip(run.status)}</h1>
+        <h1>${run.task || run.workflow} <code>${short(this.id)}</code> ${this.isAsked ? html`<span class="chip is-running"><span aria-hidden="true">◆</span> waits for you</span>` : chip(run.status)}</h1>
+        ${this.picture?.description ? html`<p class="about">${line(this.picture.description, 400)}</p>` : nothing}
         <p class="muted">${this.picture ? html`version ${this.picture.version} <code title=${family.digest}>${family.digest.slice(0, 8)}</code> · ` : nothing}started ${when(run.progress.started)}${family.started_by ? html` by <strong>${line(family.started_by, 60)}</strong>` : nothing} · ${
           isOver ? html`took ${seconds(between(run.progress.started, run.progress.updated))}` : html`last moved ${when(run.progress.updated)}`}${
           family.item !== undefined ? html` · item <code>${line(family.item, 60)}</code>` : nothing}</p></div>
-      ${isReadOnly() ? nothing : html`<div class="buttons" role="group" aria-label="Actions">
-        ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button><button @click=${() => this.migrate()}>Migrate…</button>`}
+      <div class="buttons" role="group" aria-label="Actions">${isReadOnly() ? nothing : html`
+        ${isOver ? nothing : html`<button @click=${() => this.ask("cancel")}>Cancel…</button>`}
+        ${!isOver && this.found.current && this.found.current !== family.digest ? html`<button @click=${() => this.migrate()}>Migrate…</button>` : nothing}
         ${run.status === "failed" ? html`<button @click=${() => this.ask("retry")}>Retry…</button>` : nothing}
-        ${family.parent ? nothing : html`${isOver ? html`<button @click=${() => this.again()}>Start again…</button>` : nothing}<button @click=${() => this.act("export")}>Export</button>`}</div>`}
+        ${isOver && !family.parent ? html`<button @click=${() => this.again()}>Start again…</button>` : nothing}`}
+        ${family.parent ? nothing : html`<button title="Download the whole run as a file of JSON. Secrets are masked." @click=${() => this.act("export")}>Export</button>`}</div>
       </div>${this.question()}`;
   }
 
@@ -270,10 +307,14 @@ class RunView {
   }
 
   async again() {
+    this.inputs = null;
     this.ask("again");
     try {
-      const all = await api.get(`${this.url}/history?before=2&limit=1`);
-      this.inputs = JSON.stringify(all.events[0]?.inputs ?? {}, null, 2);
+      const [all, current] = await Promise.all([api.get(`${this.url}/history?before=2&limit=1`), api.get(`workflows/${encodeURIComponent(this.run.workflow)}`)]);
+      const given = all.events[0]?.inputs ?? {};
+      const isSecret = ([name]) => current.inputs.properties?.[name]?.writeOnly;
+      this.secrets = Object.entries(current.inputs.properties || {}).filter(isSecret).map(([name]) => name);
+      this.inputs = JSON.stringify(Object.fromEntries(Object.entries(given).filter((one) => !isSecret(one))), null, 2);
     } catch (error) {
       this.asking = "";
       this.said = { good: false, words: error.words || error.message };
@@ -287,13 +328,13 @@ class RunView {
       cancel: ["End this run and its children. What they were doing is stopped.", "Cancel the run"],
       migrate: ["Continue with the current version of the workflow. It is refused if the run waits in a step that this version does not have.", "Migrate"],
       retry: ["Continue from the step that failed, with the state as it is.", "Retry"],
-      again: ["Start a new run with these inputs. Secrets are not kept: replace every “***”.", "Start"],
+      again: ["Start a new run with these inputs. Secrets are not kept, and are asked for again.", "Start"],
     }[this.asking];
     if (!texts) return said;
     const send = () => {
       const reason = this.root.querySelector("#reason")?.value || "";
       if (this.asking !== "again") return this.act(this.asking, { reason });
-      try { return this.act("again", { inputs: JSON.parse(this.root.querySelector("#inputs").value) }); } catch (error) {
+      try { return this.act("again", { inputs: this.typedInputs() }); } catch (error) {
         this.said = { good: false, words: error.message };
         return this.show();
       }
@@ -301,8 +342,17 @@ class RunView {
     return html`<div class="card ask"><p>${texts[0]}</p>
       ${this.asking === "migrate" ? this.differences() : nothing}
       ${this.asking === "cancel" ? html`<label for="reason">Reason</label><input id="reason" maxlength="500">` : nothing}
-      ${this.asking === "again" ? html`<label for="inputs">Inputs</label><textarea id="inputs" class="code" rows="6" spellcheck="false" .value=${this.inputs ?? ""}></textarea>` : nothing}
-      <div class="buttons"><button class="answer" ?disabled=${this.asking === "migrate" && (!this.migration || this.migration.is_current || this.migration.blocked_by.length > 0)} @click=${send}>${texts[1]}</button><button @click=${() => this.ask("")}>Not now</button></div>${said}</div>`;
+      ${this.asking === "again" ? html`<label for="inputs">Inputs</label>${this.inputs === null ? html`<p class="muted">Loading…</p>` : html`<textarea id="inputs" class="code" rows="6" spellcheck="false" .value=${this.inputs ?? ""}></textarea>`}
+        ${this.inputs === null ? nothing : this.secrets.map((name) => html`<form @submit=${(event) => event.preventDefault()}><label for="secret-${name}">${text(name)} (hidden)</label>
+          <input id="secret-${name}" data-secret=${name} type="password" autocomplete="off"></form>`)}` : nothing}
+      <div class="buttons"><button class="answer" ?disabled=${(this.asking === "again" && this.inputs === null) || this.asking === "migrate" && (!this.migration || this.migration.is_current || this.migration.blocked_by.length > 0)} @click=${send}>${texts[1]}</button><button @click=${() => this.ask("")}>Not now</button></div>${said}</div>`;
+  }
+
+  typedInputs() {
+    const inputs = JSON.parse(this.root.querySelector("#inputs").value);
+    for (const field of this.root.querySelectorAll("[data-secret]")) if (field.value) inputs[field.dataset.secret] = field.value;
+    if (JSON.stringify(inputs).includes("***")) throw new Error("A masked value is not a value: replace every “***”.");
+    return inputs;
   }
 
   chartPanel() {
@@ -321,11 +371,11 @@ class RunView {
 
   now() {
     const { run } = this;
-    const actions = run.actions || (run.action ? [run.action] : []);
+    const actions = actionsOf(run);
     if (run.status === "completed") return html`<h2>Result</h2><pre class="value">${text(run.result)}</pre>`;
     if (run.status === "failed") return this.failed(run.error);
     if (run.status === "cancelled") return html`<h2>Cancelled</h2><p class="message">${text(run.reason)}</p>`;
-    return html`<h2>${actions.some((action) => action.type === "prompt") ? "Waits for you" : "Now"}</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
+    return html`<h2>${this.at ? `Now, at event ${this.total}` : this.isAsked ? "Waits for you" : "Now"}</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
       <p class="muted">A server has been doing this for ${seconds(one.seconds)}.</p></div>`)}${actions.map((action) => this.waits(action))}`;
   }
 
@@ -354,16 +404,19 @@ class RunView {
     return html`<h2>Failed</h2><p><strong>${text(error.step_id)}</strong> <span class="tag">${text(error.code)}</span></p><p class="message">${text(error.message)}</p>
       ${error.expression ? html`<pre class="value">${text(error.expression.slice(0, from))}<mark>${text(error.expression.slice(from, to))}</mark>${text(error.expression.slice(to))}</pre>` : nothing}
       ${error.values ? html`<h3>What it read</h3><dl class="facts">${Object.entries(error.values).map(([name, value]) => html`<dt><code>${text(name)}</code></dt><dd class="clip">${text(value)}</dd>`)}</dl>` : nothing}
-      ${error.place ? html`<p><a href="${this.base}/source">${text(error.place.file)}, line ${error.place.line}</a></p>` : nothing}
+      ${this.failures?.length ? html`<h3>What failed before it</h3><ul class="plain-list">${this.failures.map((note) => html`<li><strong>${text(note.step_id)}</strong> <span class="muted">${clock(note.at)}${note.retried === undefined ? "" : ", tried again"}</span> ${line(note.message, 300)}</li>`)}</ul>` : nothing}
+      <p><a href="${this.base}/state">What was written before it</a></p>
+      ${error.place ? html`<p><a href="${this.base}/source" @click=${() => { this.toLine = true; }}>${text(error.place.file)}, line ${error.place.line}</a></p>` : nothing}
       ${error.hint ? html`<p class="muted">${text(error.hint)}</p>` : nothing}`;
   }
 
   // -- tabs -------------------------------------------------------------------------
 
   tab_timeline() {
-    const now = ENDED.includes(this.run.status) ? Date.parse(this.run.progress.updated) : Date.now();
-    const words = this.visits ? foldWords(within(this.visits, this.range), now) : "";
-    return html`${timeline(this.visits, {
+    const now = this.at ? lastMoment(this.visits, this.at) : ENDED.includes(this.run.status) ? Date.parse(this.run.progress.updated) : Date.now();
+    const visits = this.at ? this.visits?.map((one) => asOf(one, this.at)) : this.visits;
+    const words = visits ? foldWords(within(visits, this.range), now) : "";
+    return html`${timeline(visits, {
       step: this.step, select: (state) => this.select(state), now, range: this.range, choose: (range) => { this.range = range; this.show(); },
       more: Boolean(this.visitsBefore), earlier: () => this.further(async () => {
         const found = await api.get(`${this.url}/visits?limit=200&before=${this.visitsBefore}`);
@@ -394,7 +447,7 @@ class RunView {
     const wrote = Object.keys(event.written || {});
     const words = { submitted: "answered", child_ended: `child ${event.index} ended`, clock: "time passed" }[kind] || kind.replace(/_/g, " ");
     return html`<li class="${isBad ? "is-bad" : ""} ${isChosen ? "chosen" : ""}"><details .open=${this.opened.has(seq)} @toggle=${(given) => this.toggled(seq, given.target.open)}><summary><span class="seq">${seq}</span>
-      <time datetime=${at} title=${new Date(at).toLocaleString()}>${new Date(at).toLocaleTimeString()}</time>
+      <time datetime=${at} title=${new Date(at).toLocaleString()}>${clock(at)}</time>
       <span class="what">${isBad ? html`<span aria-hidden="true">✕</span> ` : nothing}${step ? html`<strong>${text(step)}</strong> ` : nothing}${words}${event.status ? html`, run ${event.status}` : nothing}</span>
       <span class="muted">${actor ? html`${text(actor)} ` : nothing}${wrote.length ? html`wrote ${wrote.join(", ")}` : nothing}</span></summary><p><a href=${withQuery({ at: seq })}>The run as of this event</a></p>${this.opened.has(seq) ? html`<pre>${text(rest)}</pre>` : nothing}</details></li>`;
   }

@@ -7,6 +7,13 @@ const WIDTH = 1000;
 const FOLD = 44;
 const WHO = { person: "a person", agent: "the agent", server: "a server", time: "time", children: "child runs" };
 
+// As short as fits over a folded stretch.
+const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+const brief = (value) => {
+  const [size, unit] = UNITS.find(([least]) => value >= least * 0.995) || [1, "s"];
+  return `${Math.round(value / size)} ${unit}`;
+};
+
 // A scale from moments to x, with the stretches that it folds.
 export function scaleOf(bars, now) {
   const points = [...new Set(bars.flatMap((bar) => [Date.parse(bar.began), bar.ended ? Date.parse(bar.ended) : now]))].sort((a, b) => a - b);
@@ -28,11 +35,21 @@ export function scaleOf(bars, now) {
     const gap = gaps[number];
     if (gap === undefined) return;
     const width = isLong(gap) ? fold : plain ? gap * unit : WIDTH / Math.max(1, gaps.length);
-    if (isLong(gap)) folds.push({ x, width: fold, label: seconds(gap / 1000) });
+    if (isLong(gap)) folds.push({ x, width: fold, label: seconds(gap / 1000), brief: brief(gap / 1000) });
     x += width;
   });
   return { at: (moment) => places.get(moment) ?? 0, folds, end: x || WIDTH };
 }
+
+// A visit as it was after an event: what ended it later had not happened.
+export function asOf(visit, at) {
+  if (!visit.to || visit.to <= at) return visit;
+  const { ended, to, seconds: took, outcome, by, ...open } = visit;
+  return open;
+}
+
+// When the last thing happened that the visits know of, up to an event.
+export const lastMoment = (visits, at) => Math.max(0, ...(visits || []).flatMap((one) => [Date.parse(one.began), one.to && one.to <= at ? Date.parse(one.ended) : 0]));
 
 // The visits to show: the last ones (`last`, 0 for all), or those from one visit to another. Without `to`, to the newest.
 export function within(visits, { last, from, to }) {
@@ -60,9 +77,15 @@ export function timeline(visits, { step, names, select, now, range, choose, more
   const scale = scaleOf(shown, now);
   return html`<div class="bar-tools"><span class="range">${rangeTools(visits, range, choose)}</span>
     <span class="keys"><i class="key is-agent"></i>agent <i class="key is-person"></i>person <i class="key is-time"></i>time <i class="key is-children"></i>children <i class="key is-server"></i>server</span></div>
-    <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When</th><th scope="col">Took</th><th scope="col">Ended by</th></tr></thead>
+    <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When${axis(scale)}</th><th scope="col">Took</th><th scope="col">Ended by</th></tr></thead>
     <tbody>${shown.map((bar) => row(bar, scale, { step, names, select, now }))}</tbody></table></div>
     ${more ? html`<p><button @click=${earlier}>Earlier visits</button></p>` : nothing}`;
+}
+
+// In percent, since the bars below it are stretched and letters must not be.
+function axis({ folds }) {
+  if (!folds.length) return nothing;
+  return html`<svg class="axis" aria-hidden="true">${folds.map((fold) => svg`<text x="${(fold.x + fold.width / 2) / 10}%" y="11" text-anchor="middle">${fold.brief}</text>`)}</svg>`;
 }
 
 function row(bar, scale, { step, select, now }) {
