@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from wfc_runtime.page.definitions import Backend
 from wfc_runtime.page.feed import ChangeFeed
 from wfc_runtime.page.keys import Keys
-from wfc_runtime.page.reads import Backend
 from wfc_runtime.page.routes import Api
 
 _STATIC = files("wfc_runtime.page").joinpath("static")

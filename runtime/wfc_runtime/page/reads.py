@@ -3,50 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RequestError, WfcError
-from wfc_runtime.header import read_header
+from wfc_runtime.errors import NotFoundError, RequestError
 from wfc_runtime.machine.values import size_of
+from wfc_runtime.page.definitions import Backend, Definitions, File, Read
 from wfc_runtime.page.feed import ChangeFeed
 from wfc_runtime.service import Reply, WholeRuns
-from wfc_runtime.service.ids import check_name
 from wfc_runtime.service.journal_pages import journal_page
 from wfc_runtime.version import __version__
 
-if TYPE_CHECKING:
-    from wfc_runtime.registry import Module, Registry
-
 _LARGE = 20_000
 """Bytes of a value in a state. Larger ones are downloaded."""
-Read = Callable[[Request], Json]
-File = Callable[[Request], tuple[str, str, str]]
-"""The content, its media type, and the name under which it is saved, if it is."""
-
-
-class Backend(Protocol):
-    """What the page needs of its server. Opening the store may fail, which each call reports."""
-
-    @property
-    def service(self) -> WholeRuns: ...
-    @property
-    def registry(self) -> Registry: ...
 
 
 class Reads:
     """`root` is the project's folder, for the sources of workflows."""
 
     def __init__(self, backend: Backend, feed: ChangeFeed, root: Path, read_only: bool) -> None:
-        self._backend, self._feed, self._root, self._read_only = backend, feed, root, read_only
+        self._backend, self._feed, self._read_only = backend, feed, read_only
+        self._definitions = Definitions(backend, root)
 
     def replies(self) -> dict[str, Read]:
         return {
+            **self._definitions.replies(),
             "/api/about": self._about,
             "/api/counts": lambda request: self._service.counts(),
             "/api/waiting": self._waiting,
@@ -58,19 +41,13 @@ class Reads:
             "/api/runs/{run}/path": self._path,
             "/api/runs/{run}/family": self._family,
             "/api/runs/{run}/state": self._state,
-            "/api/runs/{run}/picture": self._picture,
             "/api/runs/{run}/preview": self._preview,
             "/api/runs/{run}/migration": lambda request: self._service.migration(request.path_params["run"]),
-            "/api/runs/{run}/source": lambda request: self._source(self._module(request)),
-            "/api/workflows": lambda request: {"workflows": [_summary(one) for one in self._modules()]},
-            "/api/workflows/{workflow}": self._workflow,
-            "/api/workflows/{workflow}/source": lambda request: self._source(self._found(request)),
         }
 
     def files(self) -> dict[str, File]:
         return {
-            "/api/runs/{run}/picture.svg": self._run_svg,
-            "/api/workflows/{workflow}/picture.svg": self._workflow_svg,
+            **self._definitions.files(),
             "/api/runs/{run}/state/{field}": self._field,
             "/api/runs/{run}/export": self._export,
         }
@@ -107,14 +84,7 @@ class Reads:
         run = request.path_params["run"]
         self._feed.watch(run)
         status, family = self._service.status(run, masked=True), self._service.family(run, limit=1)
-        return {"run": status, "family": family, "current": self._current(status["workflow"])}
-
-    def _current(self, workflow: str) -> str | None:
-        """The digest of the workflow's current version; None if the project no longer has it."""
-        try:
-            return self._backend.registry.find(workflow).digest
-        except WfcError:
-            return None
+        return {"run": status, "family": family, "current": self._definitions.current(status["workflow"])}
 
     def _preview(self, request: Request) -> Json:
         step_id = request.query_params.get("step_id")
@@ -182,63 +152,6 @@ class Reads:
     def _export(self, request: Request) -> tuple[str, str, str]:
         whole = self._service.export(request.path_params["run"])
         return json.dumps(whole, ensure_ascii=False), "application/json", "run.json"
-
-    # -- pictures and sources --------------------------------------------------
-
-    def _picture(self, request: Request) -> Json:
-        reply = self._service.picture(request.path_params["run"])
-        del reply["svg"]
-        return {**reply, "description": _summary(self._module(request))["description"]}
-
-    def _run_svg(self, request: Request) -> tuple[str, str, str]:
-        return self._service.picture(request.path_params["run"])["svg"], "image/svg+xml", ""
-
-    def _workflow_svg(self, request: Request) -> tuple[str, str, str]:
-        from wfc_runtime.service.pictures import svg_of
-
-        return svg_of(self._found(request)), "image/svg+xml", ""
-
-    def _module(self, request: Request) -> Module:
-        return self._service.definition(request.path_params["run"])[0]
-
-    def _found(self, request: Request) -> Module:
-        return self._backend.registry.find(check_name(request.path_params["workflow"]))
-
-    def _modules(self) -> list[Module]:
-        return self._backend.registry.modules()
-
-    def _source(self, module: Module) -> Json:
-        """The YAML, if the project still has the text that the module was compiled from; else only the module."""
-        header, path = read_header(module.text), (self._root / module.source).resolve()
-        reply = {"file": module.source, "module": module.text, "lines": {**module.workflow.lines}}
-        try:
-            # The path is written in the module, and must not lead out of the project.
-            if not path.is_relative_to(self._root.resolve()):
-                return reply
-            data = path.read_bytes()
-        except OSError:
-            return {**reply, "gone": True}
-        # The line numbers in the module belong to the text that it was compiled from.
-        if header is not None and sha256(data).hexdigest() != header.source:
-            return {**reply, "changed": True}
-        return {**reply, "text": data.decode("utf-8", "replace")}
-
-    def _workflow(self, request: Request) -> Json:
-        from wfc_runtime.plan import explain_plan
-
-        module, known = self._found(request), {one.workflow.name: one.workflow for one in self._modules()}
-        schema = module.workflow.machine.inputs.model_json_schema(by_alias=True)
-        runs = self._service.runs("all", workflow=module.workflow.name, limit=20)["runs"]
-        plan = explain_plan(module.workflow, known.get)
-        versions = self._service.versions(module.workflow.name)["versions"]
-        return {**_summary(module), "inputs": schema, "plan": plan, "runs": runs, "versions": versions}
-
-
-def _summary(module: Module) -> dict[str, Json]:
-    about = " ".join((module.workflow.machine.__doc__ or "").split())
-    workflow = module.workflow
-    named = {"workflow": workflow.name, "version": workflow.version, "digest": module.digest}
-    return {**named, "description": about, "source": module.source, "tags": list(workflow.tags)}
 
 
 def _number(request: Request, name: str, default: int) -> int:

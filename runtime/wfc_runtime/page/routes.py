@@ -25,10 +25,11 @@ from wfc_runtime.errors import (
     StoreError,
     WfcError,
 )
+from wfc_runtime.page.definitions import Backend, File, Read
 from wfc_runtime.page.feed import ChangeFeed
 from wfc_runtime.page.forms import actor_of, hand_in
 from wfc_runtime.page.keys import Keys
-from wfc_runtime.page.reads import Backend, File, Read, Reads
+from wfc_runtime.page.reads import Reads
 from wfc_runtime.service import WholeRuns
 
 _STATUS = {
