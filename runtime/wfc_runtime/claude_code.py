@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-BUILT_IN = frozenset({"general-purpose", "Explore", "Plan", "task"})
+BUILT_IN = frozenset({"general-purpose", "Explore", "Plan", "claude", "task"})
 """Agents that need no file. `@task` is any sub-agent that can call the wfc tools."""
 _FRONT_MATTER_BYTES = 4096
 
@@ -46,11 +46,15 @@ def find_missing(
 
 
 def agent_names(root: Path) -> frozenset[str]:
-    """The agents of a project: its own, the user's, and those of plugins, without the plugin's prefix."""
-    folders = [root / ".claude" / "agents", config_folder() / "agents"]
-    folders += [plugin.path / "agents" for plugin in installed_plugins()]
-    folders += sorted(root.glob(".claude/skills/*/agents"))
-    return BUILT_IN | {name for folder in folders for name in _agents_in(folder)}
+    """The agents of a project: its own, the user's, and those of plugins, with and without the plugin's prefix."""
+    folders = [("", root / ".claude" / "agents"), ("", config_folder() / "agents")]
+    folders += [(one.name.partition("@")[0], one.path / "agents") for one in installed_plugins()]
+    folders += [(path.parent.name, path) for path in sorted(root.glob(".claude/skills/*/agents"))]
+    found = {*BUILT_IN}
+    for plugin, folder in folders:
+        for name in _agents_in(folder):
+            found |= {name, f"{plugin}:{name}"} if plugin else {name}
+    return frozenset(found)
 
 
 def _agents_in(folder: Path) -> Iterator[str]:

@@ -190,6 +190,9 @@ def test_init_writes_the_projects_side_for_claude_code(project: Path, client: Pa
     [answer] = [one for one in results if one["part"] == "agent"]
     assert answer["status"] == "ok"
     assert ".claude/skills/wfc/.mcp.json" in answer["message"]
+    # A plugin's agent has its prefix in the client.
+    assert not find_missing(["@runner", "@wfc:runner", "@claude"], (), project, None)
+    assert find_missing(["@other:runner"], (), project, None).agents == ("@other:runner",)
 
 
 def test_init_leaves_the_server_where_the_project_has_it(project: Path, client: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,14 +13,20 @@ from wfc.config import Config
 from wfc.project import Project, load_file
 
 
-def briefs(text: str) -> dict[str, str]:
-    """The brief of each agent, by its step."""
+def actions(text: str, files: dict[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """The parameters of each agent's action, by its step."""
     config = Config(Path(".").resolve())
-    file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
+    project = Project(config, companions=lambda: files or {})
+    file = load_file("workflows/x.yaml", text.encode(), config, project)
     assert file.module is not None
     asked = [one for one in file.module.main.states() if one.effect is not None and one.effect.name == "Ask"]
     found = {one.title: one.effect.arguments["parameters"] for one in asked if one.effect is not None}
-    return {name: str(one["instructions"]) for name, one in found.items() if "instructions" in one}
+    return {name: one for name, one in found.items() if "instructions" in one}
+
+
+def briefs(text: str) -> dict[str, str]:
+    """The brief of each agent, by its step."""
+    return {name: str(one["instructions"]) for name, one in actions(text).items()}
 
 
 def mission(phases: int, mcp: str = "auto") -> str:
@@ -49,6 +56,18 @@ def test_a_brief_says_who_submits_the_report(mcp: str, says: str, says_not: str)
     for text in briefs(mission(1, mcp)).values():
         assert says in text
         assert says_not not in text
+
+
+def test_an_agent_that_the_client_does_not_know_is_played_by_one_that_it_has() -> None:
+    files = {
+        ".claude/agents/tester.md": "---\nname: tester\n---\nTest it.\n",
+        "workflows/agents/scribe.md": "---\nname: scribe\n---\nWrite it down.\n",
+    }
+    phases = "[{number: 1, agents: [{type: tester}, {type: scribe}, {type: Plan}], completion: done}]"
+    found = actions(f"name: x\nproof: none\nphases: {phases}\n", files)
+    assert [one["subagent_type"] for one in found.values()] == ["tester", "general-purpose", "Plan"]
+    assert [one["agent"] for one in found.values()] == ["@tester", "@scribe", "@plan"]
+    assert "Write it down." in found["phase-1-scribe"]["instructions"]
 
 
 def findings(prompt: str, objective: str = "None.") -> list[tuple[str, str]]:

@@ -12,7 +12,8 @@ from wfc.dialects.base import Surroundings
 from wfc.dialects.phases.file import Agent, Role
 from wfc.language.agent_file import AGENTS_FOLDER, AgentFile, can_write_with, read_agent
 
-BUILT_IN = {"general-purpose": True, "Explore": False, "Plan": False, "claude": True}
+GENERAL = "general-purpose"
+BUILT_IN = {GENERAL: True, "Explore": False, "Plan": False, "claude": True}
 """The client's own agents, and whether each can write files."""
 _OF_WFC = {
     "Read": "read",
@@ -50,6 +51,12 @@ class Agents:
 
     def knows(self, name: str) -> bool:
         return name in self.files or name in self.roles or name in BUILT_IN
+
+    def client_agent(self, role: str) -> str:
+        """The client's agent that plays a role. The client does not read `agents/` beside a workflow: another agent
+        gets the body of such a file as its brief."""
+        is_beside = role in self.files and not self.files[role].path.startswith(AGENTS_FOLDER)
+        return GENERAL if is_beside and role not in BUILT_IN else role
 
     def can_write(self, name: str, tools: Iterable[str] | None) -> bool:
         """Whether an agent can write files. An unknown one is assumed to."""

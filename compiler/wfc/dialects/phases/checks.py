@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import combinations, pairwise
 
-from wfc.dialects.phases.agents import Agents
+from wfc.dialects.phases.agents import GENERAL, Agents
 from wfc.dialects.phases.brief import texts_of_author
 from wfc.dialects.phases.file import Phase, PhasesFile, scope_entries
 from wfc.dialects.phases.model import Member, Mission, PhaseNode, find_required, members_of
@@ -25,7 +25,6 @@ _TOOLS = (
 )
 """Tools of the journal and of runs."""
 _CALL = re.compile(rf"(?<![\w.])(?:mcp__\w+?__)?(?:{'|'.join(_TOOLS)})\s*\(")
-_WRITER = "general-purpose"
 
 
 class Reports:
@@ -247,7 +246,7 @@ def _check_agent(member: Member, phase: PhaseNode, known: Agents, reports: Repor
         return
     near = nearest(word.text, known.names)
     if agent.subagent_type is None and near is None:
-        help_ = f"add `.claude/agents/{member.role}.md`, or `subagent_type: {_WRITER}` to let that agent play the role"
+        help_ = f"add `.claude/agents/{member.role}.md`, or `subagent_type: {GENERAL}` to let that agent play the role"
     else:
         help_ = did_you_mean(word.text, known.names)
     own = word.node.span.source is member.agent.node.span.source
@@ -272,14 +271,14 @@ def _check_writers(phase: PhaseNode, reports: Reports) -> None:
             reports.add("WF115", files[0].span, message, _WRITE_HELP, phase=phase.id, fix=_as_writer(member))
 
 
-_WRITE_HELP = f"use `subagent_type: {_WRITER}`, or an agent with the tools Write, Edit or Bash"
+_WRITE_HELP = f"use `subagent_type: {GENERAL}`, or an agent with the tools Write, Edit or Bash"
 
 
 def _as_writer(member: Member) -> Fix | None:
     word = member.agent.subagent_type
-    if word is None or member.agent.tools is not None or word.text == _WRITER:
+    if word is None or member.agent.tools is not None or word.text == GENERAL:
         return None
-    return Fix(f"make it {_WRITER}", (Edit(word.span, _WRITER),), safe=False)
+    return Fix(f"make it {GENERAL}", (Edit(word.span, GENERAL),), safe=False)
 
 
 # Scopes of agents that work at the same time.

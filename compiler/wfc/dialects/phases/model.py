@@ -181,10 +181,10 @@ def members_of(phase: Phase, file: PhasesFile, known: Agents) -> list[Member]:
         count[key] = count.get(key, 0) + 1
         role = key if count[key] == 1 else f"{key}-{count[key]}"
         sort = agent.subagent_type.text if agent.subagent_type else None
-        if sort is None and label not in known.roles:
-            sort = label
         tools = [one.text for one in agent.tools] if agent.tools is not None else None
         can_write = known.can_write(sort or label, tools)
+        if sort is None and label not in known.roles:
+            sort = known.client_agent(label)
         found.append(Member(agent, role, label, sort, known.body(label), can_write))
     return found
 
