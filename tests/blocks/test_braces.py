@@ -122,6 +122,8 @@ def test_a_lone_reference_keeps_its_type_and_declared_types_convert(tmp_path: Pa
   either: "{{inputs.name or 'x'}}"
   said: {value: "{{blocks.say.stdout}}", type: str}
   n: {value: "{{blocks.say.outputs.n * 1.0}}", type: num}
+  ok_text: {value: "{{blocks.say.succeeded}}", type: str}
+  data_text: {value: "{{blocks.read.data}}", type: str}
   same: {value: "{{blocks.say.exit_code == 0}}", type: bool}
   parsed: {value: "{{ '[1, 2]' | fromjson if inputs.loud else [] }}", type: list}
 """,
@@ -135,6 +137,8 @@ def test_a_lone_reference_keeps_its_type_and_declared_types_convert(tmp_path: Pa
             "either": " World ",
             "said": "hi",
             "n": 10,
+            "ok_text": "true",
+            "data_text": '{"n": 10, "ok": true, "t": "n=10"}',
             "same": True,
             "parsed": [1, 2],
         }

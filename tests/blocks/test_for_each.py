@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,50 @@ def test_a_secret_in_an_item_is_filled_in_and_redacted(
 def test_a_mistake_in_a_for_each_is_found(block: str, code: str) -> None:
     found = check(workflow(f"  - {block}", "  x: '{{blocks.b.succeeded}}'", INPUTS))
     assert code in [one.code for one in found if one.severity is Severity.ERROR], found
+
+
+@pytest.mark.parametrize(
+    ("items", "read", "is_found"),
+    [
+        ("[x, z]", "blocks.b.stdout", True),
+        ("[x, z]", "blocks.b.outputs.stdout", True),
+        ("[x, z]", "blocks.b['2'].stdout", True),
+        ("{api: 1}", "blocks.b['worker'].stdout", True),
+        ("'{{inputs.names}}'", "blocks.b.outputs.stdout", True),
+        ("[x, z]", "blocks.b['2'].stdout | default('none')", False),
+        ("{api: 1}", "blocks.b.api.stdout", False),
+        ("'{{inputs.ports}}'", "blocks.b.stdout.stdout", False),
+    ],
+)
+def test_a_key_that_no_item_has_is_found(items: str, read: str, is_found: bool) -> None:
+    block = f'  - {{id: b, type: Shell, for_each: {items}, inputs: {{command: "true"}}}}'
+    found = check(workflow(block, f"  x: {json.dumps('{{' + read + '}}')}", INPUTS))
+    assert ("WF206" in [one.code for one in found]) == is_found, found
+
+
+def test_the_results_of_items_have_more_than_one_spelling(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - id: b
+    type: Shell
+    for_each: "{{inputs.ports}}"
+    inputs: {command: "echo {{each.value.port}} of {{each.count}}"}
+""",
+        """
+  static: "{{blocks.b.blocks['api'].outputs.stdout}}"
+  short: "{{blocks.b.blocks['api'].stdout}}"
+  computed: "{{blocks.b.blocks[inputs.which].outputs.stdout}}"
+  computed_short: "{{blocks.b[inputs.which].stdout ~ blocks.b[inputs.which]['exit_code']}}"
+  state: "{{blocks.b[inputs.which].succeeded}}"
+  all: "{{blocks.b.blocks | length}}"
+""",
+        INPUTS,
+    )
+    assert result(tmp_path, text) == {
+        "static": "80 of 2\n",
+        "short": "80 of 2\n",
+        "computed": "80 of 2\n",
+        "computed_short": "80 of 2\n0",
+        "state": True,
+        "all": 2,
+    }

@@ -14,7 +14,7 @@ from wfc.dialects.base import Piece
 from wfc.dialects.blocks.conditions import Part, Reference
 from wfc.dialects.blocks.expressions import ATOM, CHOICE, Expr, literal
 from wfc.dialects.blocks.notation import PATHS, ROOTS, Hole, reference_of
-from wfc.dialects.blocks.results import Site, UnresolvedError
+from wfc.dialects.blocks.results import OF_ITEM, Site, UnresolvedError
 from wfc.struct import struct
 from wfc.template import Read, Template
 
@@ -92,6 +92,7 @@ def _changes(template: Template, site: Site, offset: int, reads: set[str]) -> li
     for read in template.reads:
         if read.root in ROOTS and read.start not in done:
             found.append(_path(read, template.text, site, offset, reads))
+            found += _short_output(read, template.text, site, offset)
     return sorted(found, key=lambda change: (change.start, change.end))
 
 
@@ -108,6 +109,19 @@ def _path(read: Read, text: str, site: Site, offset: int, reads: set[str]) -> _C
     reads |= value.reads
     end = reference.end - offset
     return _Change(read.start, end, _operand(value, text[end : end + 1]))
+
+
+def _short_output(read: Read, text: str, site: Site, offset: int) -> Iterator[_Change]:
+    """`blocks.b[inputs.key].stdout` is short for `blocks.b[inputs.key].outputs.stdout`."""
+    at = next((number for number, part in enumerate(read.path) if part.name is None), len(read.path))
+    names = [str(part.name) for part in read.path[:at]]
+    is_item = (
+        read.root == "blocks" and bool(names) and names[1:] in ([], ["blocks"]) and site.is_repeated(names[0])
+    )
+    if is_item and at + 1 < len(read.path) and read.path[at + 1].name not in OF_ITEM:
+        # Only white space and a quote are between the name and the dot or bracket before it.
+        start = len(text[: read.path[at + 1].start].rstrip("'\" \t\r\n")) - 1
+        yield _Change(start, start, (Piece(".outputs", start + offset, start + offset),))
 
 
 def _operand(value: Expr, after: str) -> tuple[Piece, ...]:

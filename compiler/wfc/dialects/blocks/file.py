@@ -216,7 +216,8 @@ class Block(Shape):
     )
     for_each = Field(
         ANYTHING,
-        "A list or an object: the block runs once per item, with `each.key`, `each.value` and `each.index`.",
+        "A list or an object: the block runs once per item, with `each.key`, `each.value`, `each.index` and "
+        "`each.count`.",
         example="{{inputs.files}}",
     )
     for_each_mode = Field(

@@ -28,7 +28,7 @@ from wfc.dialects.blocks.kinds import OF_CALL
 from wfc.dialects.blocks.notation import DOLLAR, Notation
 from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean
-from wfc.yaml import Mapping, Scalar
+from wfc.yaml import Mapping, Scalar, Sequence
 
 STATES = ("succeeded", "failed", "skipped", "status", "outcome")
 _FACTS = (
@@ -37,7 +37,7 @@ _FACTS = (
 )
 COUNTS = ("count", "count_succeeded", "count_failed", "count_skipped")
 """The numbers of items of a block with `for_each`."""
-_OF_ITEM = ("outputs", "metadata", "error", "succeeded", "failed", "skipped", "status")
+OF_ITEM = ("outputs", "metadata", "error", "succeeded", "failed", "skipped", "status")
 _UNTIMED = ("set_state", "call", "prompt", "delegate")
 """Steps without times in their results. Where a file reads these times, extra steps record them."""
 
@@ -363,11 +363,16 @@ class Site(Results):
 
     def _each(self, parts: list[Part]) -> Expr:
         first, *rest = parts
-        kinds = {"key": "str", "index": "int", "value": "any"}
+        kinds = {"key": "str", "index": "int", "count": "int", "value": "any"}
         if first.name not in kinds:
             message = f"`each` has no `{first.name}`"
             raise UnresolvedError("WF206", message, first.start, first.end, did_you_mean(first.name, kinds))
         return _further(Expr((Piece(f"item.{first.name}", first.start, first.end),), kinds[first.name]), rest)
+
+    def is_repeated(self, name: str) -> bool:
+        """Whether it is the name of a block with `for_each`."""
+        node = self.world.graph.nodes.get(name)
+        return node is not None and node.is_repeated
 
     def _may_stand_alone(self, name: str) -> bool:
         """Whether more than the name of the block is in the expression around it, or the name is wrong."""
@@ -444,6 +449,9 @@ class Site(Results):
 
     def _repeated(self, node: BlockNode, at: Part, rest: list[Part]) -> Expr:
         """What a block with `for_each` says of itself, or the result of one item by its key."""
+        if rest and rest[0].name == "blocks":
+            # `blocks.b.blocks['x']` is another way to write `blocks.b['x']`.
+            at, rest = Part(at.name, at.start, rest[0].end), rest[1:]
         if not rest:
             return self._of(node, at, ".results", at.end, at.end, "dict")
         first, *others = rest
@@ -456,11 +464,42 @@ class Site(Results):
             if part.name in COUNTS:
                 return self._part(node, at, part.name, part, "int")
             return self.fact(node, at, part)
+        self._check_item(node, first, others)
         found = self._of(node, at, f".results[{first.name!r}]", first.start, first.end)
-        if others and others[0].name not in _OF_ITEM:
+        if others and others[0].name not in OF_ITEM:
             found = extended(found, "outputs", others[0].start, others[0].start)
         found = _further(found, others)
         return found if self.bare or self.has_run(node) else piped(found, "default(none)", "any")
+
+    def _check_item(self, node: BlockNode, key: Part, rest: list[Part]) -> None:
+        """Report a key that no item has, such as the name of an output without an item."""
+        assert node.kind is not None
+        if self.bare:
+            return
+        keys = self._keys(node)
+        is_output = key.name == "outputs" and bool(rest) and rest[0].name in node.kind.outputs
+        if (keys is None and not is_output) or (keys is not None and keys(key.name)):
+            return
+        output = rest[0].name if is_output else key.name if key.name in node.kind.outputs else "outputs"
+        example = self.world.notation.written(f"blocks.{node.name}['0'].{output}")
+        raise UnresolvedError(
+            "WF206",
+            f"`{node.name}` runs once per item, and no item has the key `{key.name}`",
+            key.start,
+            key.end,
+            f"a result is read by the key of its item, such as `{example}`",
+        )
+
+    def _keys(self, node: BlockNode) -> Callable[[str], bool] | None:
+        """Which keys the items of a block can have, if the file says so."""
+        given = node.block.node.get("for_each")
+        if isinstance(given, Sequence):
+            numbers = {str(number) for number in range(len(given.items))}
+            return lambda key: key in numbers
+        if isinstance(given, Mapping):
+            names = {entry.key.text for entry in given.entries}
+            return lambda key: key in names
+        return None
 
     def _meant(self, name: str) -> str:
         """Help for an unknown block. A hyphen in an expression subtracts."""

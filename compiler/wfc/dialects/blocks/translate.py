@@ -114,7 +114,7 @@ class Outputs:
         value = concatenation(text, moved, start, start + len(text), self._world.notation)
         if is_trimmed and not value.is_constant:
             # A declared text has no white space around it in this notation: a command's output loses its newline.
-            value = piped(value if value.type == "str" else piped(value, "string", "str"), "trim", "str")
+            value = piped(value if value.type == "str" else piped(value, "text", "str"), "trim", "str")
         return self._written(node, value, kind)
 
     def _written(self, node: Scalar, value: Expr, kind: str | None) -> Scalar:

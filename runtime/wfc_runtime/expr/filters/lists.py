@@ -307,14 +307,14 @@ def _test(run: Run, name: str | None, args: tuple[Value, ...]) -> Callable[[Valu
 
 @define(FILTERS, "entries")
 def entries(run: Run, value: Value) -> list[Value]:
-    """`x | entries`: `{key, value, index}` for each item of a list or an object; the key in a list is '0', '1', ..."""
+    """`x | entries`: `{key, value, index, count}` per item of a list or an object; a list has the keys '0', '1', ..."""
     if not isinstance(value, (list, dict)):
         raise ExpressionError(f"entries are those of a list or an object, not of {kind_of(value)}", "type")
-    run.make_list(len(value), slots=4)
+    run.make_list(len(value), slots=5)
     keys = list(value) if isinstance(value, dict) else [str(at) for at in range(len(value))]
     values = value.values() if isinstance(value, dict) else value
     return [
-        {"key": key, "value": one, "index": at}
+        {"key": key, "value": one, "index": at, "count": len(keys)}
         for at, (key, one) in enumerate(zip(keys, values, strict=True))
     ]
 
