@@ -263,3 +263,13 @@ def test_the_results_of_items_have_more_than_one_spelling(tmp_path: Path) -> Non
         "state": True,
         "all": 2,
     }
+
+
+def test_items_that_the_block_does_not_read_are_counted_only(tmp_path: Path) -> None:
+    text = workflow(
+        "  - {id: b, type: Shell, for_each: [1, 2, 3], inputs: {command: echo x >> made}}\n"
+        "  - {id: c, type: Shell, inputs: {command: cat made}, depends_on: [b]}",
+        "  made: '{{blocks.c.stdout}}'\n  n: '{{blocks.b.metadata.count_succeeded}}'",
+    )
+    assert "WF309" not in [one.code for one in check(text)]
+    assert result(tmp_path, text) == {"made": "x\nx\nx\n", "n": 3}

@@ -176,6 +176,8 @@ class _Repeat:
     each: str
     items: Scalar
     reads: tuple[str, ...]
+    is_given: bool
+    """Whether the run of an item gets any value."""
 
 
 def _computed(value: Expr, at: Span) -> Scalar:
@@ -249,7 +251,8 @@ class Steps:
         site.moved = {}
         fields = list(self._fields(node, site))
         each, entries = (field_name(f"{node.name}_{word}", self._world.taken) for word in ("each", "items"))
-        self._repeats[node] = _Repeat(entries, each, items, reads_of_items)
+        is_given = bool(site.moved) or self._stops(node)
+        self._repeats[node] = _Repeat(entries, each, items, reads_of_items, is_given)
         self.inner[node] = self._task(node, fields)
         self._whens[node] = (when, tuple(asked), (entries, *site.reads))
         self.reads |= {*asked, *reads_of_items, *site.reads}
@@ -263,7 +266,7 @@ class Steps:
             "type": "foreach",
             "items": f"{{{{ state.{entries} }}}}",
             "task": node.name,
-            "with": Mapping(at, [Entry(made(GIVEN, at), given)]),
+            "with": Mapping(at, [Entry(made(GIVEN, at), given)] if is_given else []),
             "on_error": "continue",
             "output_to": each,
         }
@@ -322,7 +325,7 @@ class Steps:
         returned.entries[2:2] = _needs_state((_RESULT,), at)
         declared = _record(at, type="object")
         declared.entries.append(Entry(made("required", at), made(True, at)))
-        inputs = Mapping(at, [Entry(made(GIVEN, at), declared)])
+        inputs = Mapping(at, [Entry(made(GIVEN, at), declared)] if self._repeats[node].is_given else [])
         steps = Sequence(at, [self.inner[node], returned])
         return Mapping(at, [Entry(made("inputs", at), inputs), Entry(made("steps", at), steps)])
 
