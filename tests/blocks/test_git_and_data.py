@@ -100,6 +100,13 @@ def test_changes_are_committed_and_pushed_only_without_secrets_and_with_a_yes(
     assert (found["committed"], found["secrets"]) == (False, "keys.txt\n")
     (repository / "keys.txt").unlink()
 
+    # A file without a textual diff, and one whose name is a pattern.
+    (repository / ".gitattributes").write_text("*.pem -diff\n", encoding="utf-8")
+    for name in ("key.pem", ":(top)x[a].txt"):
+        (repository / name).write_text("-----BEGIN RSA PRIVATE KEY-----\n", encoding="utf-8")
+        assert push()["secrets"] == f"{name}\n"
+        (repository / name).unlink()
+
     found = push()
     assert (found["committed"], found["pushed"]) == (True, True)
     assert git(remote, "rev-parse", "feature/x").strip() == found["commit"]
@@ -153,6 +160,10 @@ def test_the_scripts_of_a_node_project_run_and_a_failing_one_is_counted(tmp_path
     (work / "package-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     found = result(tmp_path, shipped("node-ci"))
     assert found == {"passed": False, "installed": True, "scripts": ["lint", "test"], "failed": 1}
+    shutil.rmtree(tmp_path / "generated")
+    # Where nothing was checked, nothing passed.
+    none = result(tmp_path, shipped("node-ci"), inputs={"scripts": ["none", "toString"], "install": False})
+    assert (none["passed"], none["scripts"]) == (False, [])
 
 
 def test_every_kind_of_problem_of_a_csv_file_is_found_with_its_line(tmp_path: Path, work: Path) -> None:
@@ -201,10 +212,15 @@ def test_a_database_is_checked_on_a_copy_that_no_rule_can_escape(tmp_path: Path,
     assert found["problems"] == ["1 rows of part refer to rows that item does not have"]
     assert [(one["rule"], one["kept"]) for one in found["rules"]] == [
         ("prices", False),
-        ("gone", True),
+        ("gone", False),
         ("typo", False),
     ]
     assert (work / "app.db").read_bytes() == before
+    # Nor by way of another file.
+    rules = {"attach": f"ATTACH '{work}/app.db' AS other", "delete": "DELETE FROM other.item"}
+    assert check("app.db", **rules, copy=f"VACUUM INTO '{work}/copy.db'")["passed"] is False
+    assert (work / "app.db").read_bytes() == before
+    assert not (work / "copy.db").exists()
     with sqlite3.connect(work / "app.db") as made:
         made.execute("DELETE FROM part")
     assert check("app.db")["passed"] is True
@@ -215,10 +231,10 @@ def test_a_migration_that_breaks_the_data_is_taken_back(tmp_path: Path, work: Pa
     (work / "data").write_text("one\ntwo\n", encoding="utf-8")
     inputs = {
         "migration": "migrate.sh",
-        "backup_command": "cp data backup && echo backup",
+        "backup_command": "cp data backup && echo backup; echo late >> data",
         "rehearse_command": 'cp "$BACKUP" copy && sed -i s/o/0/g copy',
         "migrate_command": "sed -i 1d data",
-        "verify_command": "test $(wc -l < data) = 2",
+        "verify_command": "grep one data",
         "restore_command": 'cp "$BACKUP" data',
     }
     review = {"dangers": [], "stop": False, "reason": ""}
@@ -229,4 +245,5 @@ def test_a_migration_that_breaks_the_data_is_taken_back(tmp_path: Path, work: Pa
         answers={"review-migration": review, "decide": {"confirmed": True}},
     )
     assert reply["result"]["status"] == "restored"
-    assert (work / "data").read_text(encoding="utf-8") == "one\ntwo\n"
+    # What was written while the person decided is in the second backup.
+    assert (work / "data").read_text(encoding="utf-8") == "one\ntwo\nlate\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,28 @@ def test_python_tests_has_nothing_to_run_in_an_empty_folder(tmp_path: Path, work
     assert found == {"passed": False, "skipped": True, "files": 0, "report": ""}
 
 
+@pytest.mark.parametrize("interpreter", ["with pytest", "without pytest"])
+def test_python_tests_pass_only_if_a_test_was_found(interpreter: str, tmp_path: Path, work: Path) -> None:
+    python = sys.executable
+    if interpreter == "without pytest":
+        python = str(tmp_path / "python")
+        Path(python).write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n', encoding="utf-8")
+        Path(python).chmod(0o755)
+
+    def tried() -> Any:
+        shutil.rmtree(tmp_path / "generated", ignore_errors=True)
+        return result(tmp_path, shipped("python-tests"), inputs={"python": python})
+
+    (work / "test_none.py").write_text("x = 1\n", encoding="utf-8")
+    # Tests of installed packages are not those of the project.
+    (work / ".venv").mkdir()
+    (work / ".venv" / "test_other.py").write_text("raise SystemExit\n", encoding="utf-8")
+    found = tried()
+    assert (found["passed"], found["files"]) == (False, 1)
+    python_project(work, passes=interpreter == "without pytest")
+    assert tried()["passed"] is (interpreter == "without pytest")
+
+
 def test_worktree_build_builds_a_branch_and_leaves_no_tree(tmp_path: Path, repository: Path) -> None:
     found = result(tmp_path, shipped("worktree-build"), inputs={"branch": "feature-x", "command": "make all"})
     assert (found["built"], found["tree_removed"]) == (True, True)
@@ -103,6 +126,12 @@ def test_worktree_build_keeps_the_log_of_a_build_that_failed(tmp_path: Path, rep
     assert (found["built"], found["tree_removed"]) == (False, False)
     assert "exit code 2" in Path(found["log"]).read_text(encoding="utf-8")
     assert (repository / ".worktrees/broken/Makefile").exists()
+    # Somebody works there now.
+    (repository / ".worktrees/broken/mine").touch()
+    shutil.rmtree(tmp_path / "generated")
+    found = result(tmp_path, shipped("worktree-build"), inputs={"branch": "broken"})
+    assert (found["occupied"], found["built"], found["tree_removed"]) == (True, False, False)
+    assert (repository / ".worktrees/broken/mine").exists()
 
 
 DEPLOY = {
@@ -159,11 +188,30 @@ def test_release_notes_of_a_first_release_list_all(tmp_path: Path, repository: P
     assert (found["previous"], found["complete"]) == ("", True)
 
 
+def test_release_notes_are_not_written_where_git_fails(
+    tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    found = result(
+        tmp_path, shipped("release-notes"), inputs={"version": "v1"}, env=("GIT_CEILING_DIRECTORIES",)
+    )
+    assert (found["complete"], found["remembered"], list(work.iterdir())) == (False, "", [])
+
+
 def test_new_service_is_set_up_from_answers(tmp_path: Path, work: Path) -> None:
     answers = {"name": "billing", "owner": "team-pay", "go": "yes"}
     found = result(tmp_path, shipped("new-service"), answers=answers)
     assert (found["created"], found["valid_name"]) == (True, True)
     assert "Owned by team-pay." in (work / "services/billing/README.md").read_text(encoding="utf-8")
+
+
+def test_new_service_leaves_a_service_alone_that_is_there_already(tmp_path: Path, work: Path) -> None:
+    readme = work / "services/billing/README.md"
+    readme.parent.mkdir(parents=True)
+    readme.write_text("Ours.\n", encoding="utf-8")
+    reply = run(tmp_path, shipped("new-service"), answers={"name": "billing"})
+    assert reply["result"]["valid_name"] is False
+    assert readme.read_text(encoding="utf-8") == "Ours.\n"
 
 
 def test_new_service_asks_no_further_after_a_wrong_name(tmp_path: Path, work: Path) -> None:

@@ -564,5 +564,8 @@ def test_the_library_has_forty_workflows_in_all_languages_that_tell_when_to_use_
         assert workflow is not None
         assert workflow.description is not None, name
         assert " Use it " in workflow.description.text, name
-        undescribed = [key for key, one in (workflow.inputs or {}).items() if one.description is None]
-        assert undescribed == [], name
+        # The tasks of blocks are not the author's.
+        tasks = {} if file.dialect.name == "blocks" else workflow.tasks or {}
+        for scope in (workflow, *tasks.values()):
+            undescribed = [key for key, one in (scope.inputs or {}).items() if one.description is None]
+            assert undescribed == [], name
