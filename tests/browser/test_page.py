@@ -336,6 +336,14 @@ def test_the_slider_shows_the_run_as_it_was(project: Box, served: Page, open_tab
     expect(tab.get_by_text("As of event 2 of 3.")).to_be_visible()
     tab.get_by_role("link", name="Back to now").click()
     expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+    # What is no event of the run is now.
+    for odd in ("-1", "x", "1e3", "9" * 30, "0", "2.5"):
+        tab.goto(f"{served.address}/runs/{run}?at={odd}")
+        expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
+        expect(tab.locator(".notice")).to_have_count(0)
+    tab.goto(f"{served.address}/runs/{run}?at=999")
+    expect(tab).to_have_url(f"{served.address}/runs/{run}")
+    expect(tab.locator(".node.now")).to_have_attribute("data-state", "label")
 
 
 def test_a_step_that_is_chosen_is_chosen_everywhere(project: Box, served: Page, open_tab: Opened) -> None:

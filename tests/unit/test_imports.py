@@ -92,3 +92,10 @@ def test_the_process_that_holds_a_clients_pipe_imports_next_to_nothing(project: 
         "socket",
     }
     assert not found & {*heavy, "mcp", "pydantic", "random", "tempfile", "threading"}
+
+
+def test_the_server_of_a_clients_pipe_imports_nothing_of_the_page(project: Path) -> None:
+    """The page costs only those who open it."""
+    found = imported_by("import wfc_runtime.server.stdio, wfc_runtime.server.app", cwd=project)
+    assert "mcp" in found
+    assert not {name for name in found if name.startswith("wfc_runtime.page")}

@@ -16,6 +16,7 @@ from wfc_runtime.service import WholeRuns
 from wfc_runtime.service.ids import check_name
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.registry import Module, Registry
 
 Read = Callable[[Request], Json]
@@ -64,6 +65,13 @@ class Definitions:
         except WfcError:
             return None
 
+    def _called(self, workflow: str) -> Workflow | None:
+        """A workflow that another one calls. Only those are imported: a project may have hundreds."""
+        try:
+            return self._backend.registry.find(workflow).workflow
+        except WfcError:
+            return None
+
     def _picture(self, request: Request) -> Json:
         reply = self._service.picture(request.path_params["run"])
         del reply["svg"]
@@ -105,10 +113,10 @@ class Definitions:
     def _workflow(self, request: Request) -> Json:
         from wfc_runtime.plan import explain_plan
 
-        module, known = self._found(request), {one.workflow.name: one.workflow for one in self._modules()}
+        module = self._found(request)
         schema = module.workflow.machine.inputs.model_json_schema(by_alias=True)
         runs = self._service.runs("all", workflow=module.workflow.name, limit=20)["runs"]
-        plan = explain_plan(module.workflow, known.get)
+        plan = explain_plan(module.workflow, self._called)
         versions = self._service.versions(module.workflow.name)["versions"]
         return {**_summary(module), "inputs": schema, "plan": plan, "runs": runs, "versions": versions}
 

@@ -47,7 +47,7 @@ function phases(found) {
 }
 
 function tasks(found) {
-  return html`<h3>Tasks</h3><div class="scroll"><table><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Status</th><th scope="col">Took</th><th scope="col">Files</th><th scope="col">Outcome</th></tr></thead><tbody>${found.map((one) => html`
+  return html`<h3>Tasks</h3><div class="scroll"><table><thead><tr><th scope="col">Task</th><th scope="col">Agent</th><th scope="col">Status</th><th scope="col" class="right">Took</th><th scope="col">Files</th><th scope="col">Outcome</th></tr></thead><tbody>${found.map((one) => html`
     <tr><td>${taskName(one) === one.name ? text(one.name) : html`${text(taskName(one))} ${text(one.name)}`}</td><td>${text(one.agent || one.by)}</td><td>${text(one.status)}</td>
       <td class="right">${one.seconds === undefined ? nothing : seconds(one.seconds)}</td>
       <td>${one.files ? html`<details><summary>${one.files.length}${one.proof === "server" ? " proved" : ""}</summary>${text(one.files.join(", "))}</details>` : nothing}${

@@ -16,6 +16,9 @@ const asMany = (usual, shown) => Math.min(500, Math.max(usual, shown?.length || 
 
 const actionsOf = (run) => run?.actions || (run?.action ? [run.action] : []);
 
+// The number of an event in the address; 0 for now, and for what is no number of an event.
+const eventOf = (given) => /^[1-9]\d{0,8}$/.test(given || "") ? Number(given) : 0;
+
 export function open(root, given) {
   const view = new RunView(root, given);
   return {
@@ -31,7 +34,7 @@ class RunView {
   constructor(root, { run, tab }) {
     Object.assign(this, { root, id: run, tab: tab || "timeline", isGone: false, found: null, picture: null, path: null, failure: null });
     Object.assign(this, { visits: null, range: { last: 50 }, events: null, onlyFailures: false, state: null, before: null, family: null, journal: null, childStatus: "", source: null, asking: "", said: null, failures: null, opened: new Set() });
-    this.at = Number(query().get("at")) || 0;
+    this.at = eventOf(query().get("at"));
     this.step = query().get("step") || "";
     // One element for the chart, which templates only put in its place.
     this.box = document.createElement("div");
@@ -62,6 +65,8 @@ class RunView {
       this.failure = null;
       titled(`${this.run.task || this.run.workflow} ${short(this.id)} · wfc`);
       if (this.run.status === "failed") this.loadFailures();
+      // An address from another run, or from before this one was retried.
+      if (this.at > this.total) this.slide(0);
     } catch (error) {
       this.failure = error;
     }
@@ -167,7 +172,7 @@ class RunView {
   // -- what happens -------------------------------------------------------------
 
   async moved({ tab }) {
-    const at = Number(query().get("at")) || 0;
+    const at = eventOf(query().get("at"));
     const isOther = at !== this.at || (tab || "timeline") !== this.tab;
     const wasAt = this.at;
     Object.assign(this, { tab: tab || "timeline", at, step: query().get("step") || "" });
@@ -475,7 +480,7 @@ class RunView {
     const wrote = new Set(this.state.wrote || []);
     const save = (name) => () => this.further(() => api.save(`${this.url}/state/${encodeURIComponent(name)}${this.at ? `?at=${this.at}` : ""}`, `${name}.json`));
     return html`${this.at ? nothing : html`<p class="muted">As it is now. Move the slider, or choose an event of the history, to see it as it was and what the event wrote.</p>`}
-      <div class="scroll"><table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Size</th><th scope="col">Value</th></tr></thead><tbody>${names.map((name) => html`
+      <div class="scroll"><table class="fields"><thead><tr><th scope="col">Field</th><th scope="col" class="right">Size</th><th scope="col">Value</th></tr></thead><tbody>${names.map((name) => html`
       <tr class=${wrote.has(name) ? "wrote" : ""}><th scope="row"><code>${text(name)}</code>${wrote.has(name) ? html` <span class="tag">written</span>` : nothing}</th>
         <td class="right">${this.state.sizes[name].toLocaleString("en")} B</td><td>${(this.state.unknown || []).includes(name) ? html`<em>can't be determined any more</em>` : this.state.large.includes(name) ? html`<button @click=${save(name)}>Download</button>` : html`
           ${wrote.has(name) && this.before.state[name] !== undefined ? html`<pre class="value gone"><span class="unseen">before: </span>${text(this.before.state[name])}</pre>` : nothing}<pre class="value">${text(this.state.state[name])}</pre>`}</td></tr>`)}</tbody></table></div>`;
@@ -490,7 +495,7 @@ class RunView {
     });
     return html`<div class="buttons" role="group" aria-label="Status of children">${Object.entries(this.family.counts).map(([status, count]) => html`
         <button aria-pressed=${this.childStatus === status ? "true" : "false"} @click=${choose(status)}>${chip(status)} ${count}</button>`)}</div>
-      <div class="scroll"><table><thead><tr><th scope="col">#</th><th scope="col">Item</th><th scope="col">Status</th><th scope="col">Waits in</th><th scope="col">Took</th></tr></thead><tbody>${this.family.children.map((child) => html`
+      <div class="scroll"><table><thead><tr><th scope="col">#</th><th scope="col">Item</th><th scope="col">Status</th><th scope="col">Waits in</th><th scope="col" class="right">Took</th></tr></thead><tbody>${this.family.children.map((child) => html`
         <tr data-row><td>${child.position}</td><td><a href="/runs/${child.workflow_id}">${child.item === undefined ? child.task || child.workflow : line(child.item, 80)}</a></td><td>${chip(child.status)}</td>
           <td>${text((child.pending || []).join(", "))}</td><td class="right">${ENDED.includes(child.status) ? seconds(between(child.started, child.updated)) : ago(child.started)}</td></tr>`)}</tbody></table></div>
       ${this.family.after ? html`<p><button @click=${more}>More</button></p>` : nothing}`;

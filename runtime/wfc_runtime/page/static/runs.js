@@ -109,7 +109,7 @@ export function open(root) {
     ${more ? html`<p><button @click=${further}>Older runs</button></p>` : nothing}`;
 
   const table = () => html`<div class="scroll"><table class="runs"><thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col">Waits in</th>
-    <th scope="col">Started</th><th scope="col">Last moved</th><th scope="col">Took</th></tr></thead><tbody>${rows.map(row)}</tbody></table></div>`;
+    <th scope="col">Started</th><th scope="col">Last moved</th><th scope="col" class="right">Took</th></tr></thead><tbody>${rows.map(row)}</tbody></table></div>`;
 
   const row = (run) => {
     const isOver = ["completed", "failed", "cancelled"].includes(run.status);

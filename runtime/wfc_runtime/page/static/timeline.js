@@ -77,7 +77,7 @@ export function timeline(visits, { step, names, select, now, range, choose, more
   const scale = scaleOf(shown, now);
   return html`<div class="bar-tools"><span class="range">${rangeTools(visits, range, choose)}</span>
     <span class="keys"><i class="key is-agent"></i>agent <i class="key is-person"></i>person <i class="key is-time"></i>time <i class="key is-children"></i>children <i class="key is-server"></i>server</span></div>
-    <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When${axis(scale)}</th><th scope="col">Took</th><th scope="col">Ended by</th></tr></thead>
+    <div class="scroll"><table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col" class="wide">When${axis(scale)}</th><th scope="col" class="right">Took</th><th scope="col">Ended by</th></tr></thead>
     <tbody>${shown.map((bar) => row(bar, scale, { step, names, select, now }))}</tbody></table></div>
     ${more ? html`<p><button @click=${earlier}>Earlier visits</button></p>` : nothing}`;
 }

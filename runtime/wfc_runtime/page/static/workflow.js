@@ -4,6 +4,8 @@ import { api, chip, html, nothing, problem, render, short, text, titled, when } 
 import { Chart } from "./chart.js";
 import { source } from "./run.js";
 
+const typeOf = (schema) => schema.enum ? schema.enum.join(" | ") : schema.anyOf ? schema.anyOf.map(typeOf).join(" | ") : schema.type || "any";
+
 export function open(root, { workflow }) {
   const state = { all: null, one: null, source: null, failure: null, isGone: false };
   const show = () => !state.isGone && render(template(), root);
@@ -56,7 +58,7 @@ export function open(root, { workflow }) {
     const required = new Set(schema.required || []);
     const fields = Object.entries(schema.properties || {});
     return fields.length ? html`<dl class="facts">${fields.map(([name, one]) => html`<dt><code>${text(name)}</code> ${required.has(name) ? html`<span class="tag">required</span>` : nothing}</dt>
-      <dd>${text(one.enum ? one.enum.join(" | ") : one.type || "any")}${one.writeOnly ? " (secret)" : ""}${one.default !== undefined ? html`, default <code class="clip">${text(JSON.stringify(one.default))}</code>` : nothing}${one.description ? html`<br><span class="muted">${text(one.description)}</span>` : nothing}</dd>`)}</dl>`
+      <dd>${text(typeOf(one))}${one.writeOnly ? " (secret)" : ""}${one.default !== undefined ? html`, default <code class="clip">${text(JSON.stringify(one.default))}</code>` : nothing}${one.description ? html`<br><span class="muted">${text(one.description)}</span>` : nothing}</dd>`)}</dl>`
       : html`<p class="muted">None.</p>`;
   };
 
