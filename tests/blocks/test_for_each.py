@@ -251,9 +251,12 @@ def test_the_results_of_items_have_more_than_one_spelling(tmp_path: Path) -> Non
   computed: "{{blocks.b.blocks[inputs.which].outputs.stdout}}"
   computed_short: "{{blocks.b[inputs.which].stdout ~ blocks.b[inputs.which]['exit_code']}}"
   state: "{{blocks.b[inputs.which].succeeded}}"
+  twice: "{{blocks.b[inputs.which][inputs.part].stdout}}"
+  asked: "{{get(blocks.b[inputs.which], 'stdout', 'none')}}, {{get(blocks.b[inputs.which], 'nope', 'none')}}"
+  looped: "{% for k in ['api', 'my-worker'] %}{{blocks.b[k].stdout | trim}};{% endfor %}"
   all: "{{blocks.b.blocks | length}}"
 """,
-        INPUTS,
+        INPUTS + "  part: {type: str, default: outputs}\n",
     )
     assert result(tmp_path, text) == {
         "static": "80 of 2\n",
@@ -261,6 +264,9 @@ def test_the_results_of_items_have_more_than_one_spelling(tmp_path: Path) -> Non
         "computed": "80 of 2\n",
         "computed_short": "80 of 2\n0",
         "state": True,
+        "twice": "80 of 2\n",
+        "asked": "80 of 2\n, none",
+        "looped": "80 of 2;81 of 2;",
         "all": 2,
     }
 

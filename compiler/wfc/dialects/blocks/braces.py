@@ -113,15 +113,22 @@ def _path(read: Read, text: str, site: Site, offset: int, reads: set[str]) -> _C
 
 def _short_output(read: Read, text: str, site: Site, offset: int) -> Iterator[_Change]:
     """`blocks.b[inputs.key].stdout` is short for `blocks.b[inputs.key].outputs.stdout`."""
-    at = next((number for number, part in enumerate(read.path) if part.name is None), len(read.path))
-    names = [str(part.name) for part in read.path[:at]]
-    is_item = (
-        read.root == "blocks" and bool(names) and names[1:] in ([], ["blocks"]) and site.is_repeated(names[0])
-    )
-    if is_item and at + 1 < len(read.path) and read.path[at + 1].name not in OF_ITEM:
+    at = _computed_item(read, site)
+    if at is None or at + 1 >= len(read.path):
+        return
+    name = read.path[at + 1].name
+    if name is not None and name not in OF_ITEM:
         # Only white space and a quote are between the name and the dot or bracket before it.
         start = len(text[: read.path[at + 1].start].rstrip("'\" \t\r\n")) - 1
         yield _Change(start, start, (Piece(".outputs", start + offset, start + offset),))
+
+
+def _computed_item(read: Read, site: Site) -> int | None:
+    """The position in the path of the computed key of an item, in the results of a block with `for_each`."""
+    at = next((number for number, part in enumerate(read.path) if part.name is None), 0)
+    names = [str(part.name) for part in read.path[:at]]
+    is_item = read.root == "blocks" and names[1:] in ([], ["blocks"])
+    return at if names and is_item and site.is_repeated(names[0]) else None
 
 
 def _operand(value: Expr, after: str) -> tuple[Piece, ...]:
@@ -224,10 +231,22 @@ def _gets(template: Template, site: Site, offset: int, reads: set[str]) -> Itera
     for call in template.ast.find_all(nodes.Call):
         if not isinstance(call.node, nodes.Name) or call.node.name != "get" or call.kwargs:
             continue
+        yield from _get_of_item(call, template, site, offset)
         read = _target(call, template)
         if read is None or len(call.args) not in (2, 3) or not isinstance(call.args[1], nodes.Const):
             continue
         yield from _get(call, read, template, site, offset, reads)
+
+
+def _get_of_item(call: nodes.Call, template: Template, site: Site, offset: int) -> Iterator[_Change]:
+    """`get(blocks.b[inputs.key], 'stdout')` asks for an output of the item."""
+    if len(call.args) < 2 or not isinstance(call.args[1], nodes.Const) or call.args[1].value in OF_ITEM:
+        return
+    place = template.span(call.args[0])
+    for read in template.reads:
+        if (read.start, read.end) == place and _computed_item(read, site) == len(read.path) - 1:
+            end = read.end + offset
+            yield _Change(read.end, read.end, (Piece(".outputs", end, end),))
 
 
 def _target(call: nodes.Call, template: Template) -> Read | None:

@@ -26,6 +26,7 @@ _BEGINS = re.compile(rf"\{{\{{-?\s*(?:not\s+|[(\[]\s*)*{_NAMED}")
 _STATEMENT = re.compile(
     rf"\{{%[-+]?\s*(?:if|elif|for|set)\b(?:(?!%\}}).)*?(?<![\w.'\"])(?:{'|'.join(PATHS)})\s*[.\[]", re.S
 )
+_BINDS = re.compile(r"\{%[-+]?\s*(?:for|set)\s+(\w+(?:\s*,\s*\w+)*)\s*(?:\bin\b|=)")
 _TAG = re.compile(r"(?P<raw>\{%[-+]?\s*raw\s*-?%\})|\{\{")
 _ENDS_TRIED = 8
 """A `}}` may stand in a text or an object of the expression, so that the first one is not always its end."""
@@ -102,7 +103,17 @@ class BracesNotation(Notation):
         return read_condition(text, [(hole.start, hole.end) for hole in self.holes(text)])
 
     def statements(self, text: str) -> Template | None:
-        return parse_template(text) if "{%" in text and _STATEMENT.search(text) else None
+        if "{%" not in text:
+            return None
+        return parse_template(text) if _STATEMENT.search(text) or self._reads_bound(text) else None
+
+    def _reads_bound(self, text: str) -> bool:
+        """Whether a reference reads a name that a statement of the text binds, such as a loop over fixed values."""
+        bound = {name for found in _BINDS.finditer(text) for name in found[1].replace(",", " ").split()}
+        if not bound:
+            return False
+        templates = (hole.template for hole in self.holes(text))
+        return any(read.root in bound for template in templates if template for read in template.reads)
 
     def written(self, path: str) -> str:
         return f"{{{{{path}}}}}"
