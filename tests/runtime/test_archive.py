@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from threading import Semaphore, Thread
 from typing import Any
@@ -92,6 +93,14 @@ def test_an_import_never_touches_a_run_that_is_there(box: Box) -> None:
     assert [one["workflow_id"] for one in box.service.runs("all")["runs"]] == [run]
 
 
+def _with(data: Any, value: Any, *path: Any) -> Any:
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return data
+
+
 def _without(data: Any, *path: Any) -> Any:
     inner = data
     for key in path[:-1]:
@@ -128,6 +137,16 @@ def _without(data: Any, *path: Any) -> Any:
         ),
         (lambda data: {**data, "runs": [{**data["runs"][0], "id": "../x"}]}, "is not a valid id"),
         (lambda data: {**data, "runs": [{**data["runs"][0], "status": "completed"}]}, "has two statuses"),
+        (lambda data: _with(data, "x", "runs", 0, "created"), "'x' is not a time"),
+        (lambda data: _with(data, math.inf, "runs", 0, "created"), "inf is not a time"),
+        (lambda data: _with(data, -1e300, "runs", 0, "updated"), "is not a time"),
+        (lambda data: _with(data, math.nan, "runs", 0, "due"), "nan is not a time"),
+        (lambda data: _with(data, 10**30, "runs", 0, "history", 0, "at"), "is not a time"),
+        (lambda data: _with(data, "x", "runs", 0, "history", 0, "data"), "event 1 is not an event"),
+        (lambda data: _with(data, 7, "runs", 0, "history", 0, "kind"), "event 1 is not an event"),
+        (lambda data: _with(data, -5, "runs", 1, "position"), "is not a natural number"),
+        (lambda data: _with(data, 7, "runs", 1, "agent"), "a name is not text"),
+        (lambda data: _with(data, "other", "runs", 0, "workflow"), "of `other` has the module of `w`"),
     ],
 )
 def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
@@ -138,6 +157,19 @@ def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
     with pytest.raises(WfcError, match=message):
         other.service.import_(change(data), trust_modules=True)
     assert other.service.runs("all")["runs"] == []
+    other.close()
+
+
+@pytest.mark.parametrize("status", ["completed", "running"])
+def test_an_export_whose_failed_run_claims_another_status_is_refused(
+    box: Box, tmp_path: Path, status: str
+) -> None:
+    failed = box.compile(TWO).service.start("w")["workflow_id"]
+    box.service.submit(failed, "build", {"error": "broken"})
+    data = _with(box.service.export(failed), status, "runs", 0, "status")
+    other = other_box(tmp_path)
+    with pytest.raises(WfcError, match="has what only a retry needs"):
+        other.service.import_(_with(data, status, "runs", 0, "snapshot", "status"), trust_modules=True)
     other.close()
 
 

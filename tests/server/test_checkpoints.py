@@ -112,6 +112,7 @@ def test_cleaning_up_erases_what_has_ended_and_nothing_else(place: Place) -> Non
         ended, still = _start(agent)["workflow_id"], _start(agent)["workflow_id"]
         agent.call("cancel_workflow", workflow_id=ended)
         assert agent.call("cleanup_checkpoints", days=1)["deleted"] == 0
+        assert "`days` must be 0 or more, not -1" in agent.refusal("cleanup_checkpoints", days=-1)
         assert agent.call("cleanup_checkpoints", days=0)["deleted"] == 1
         assert [one["workflow_id"] for one in agent.call("list_runs", status="all")["runs"]] == [still]
 

@@ -58,7 +58,8 @@ def rows() -> Iterator[Row]:
         server.ready()
         found = server.call("list_workflows")
         count = len(found["workflows"])
-        yield _row(f"the list of {count} workflows", found, 70 * count)
+        # Each has a description that says what it does and when to use it.
+        yield _row(f"the list of {count} workflows", found, 80 * count)
         tools = server.ask("tools/list")["tools"]
         first = [tool for tool in tools if "anthropic/alwaysLoad" in tool.get("_meta", {})]
         shown = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in first]

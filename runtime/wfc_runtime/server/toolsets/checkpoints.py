@@ -288,7 +288,10 @@ def delete_checkpoint(call: Call, checkpoint_id: str) -> Reply:
 def cleanup_checkpoints(call: Call, days: int = 30) -> Reply:
     """Delete the runs that ended more than this many days ago. Open runs are kept."""
 
-    return {"deleted": clean_up(call.context.service, max(days, 0)), "next": "nothing: that was all"}
+    if days < 0:
+        # Taken for 0, it would delete every run that has ended.
+        raise RequestError("invalid_days", f"`days` must be 0 or more, not {days}")
+    return {"deleted": clean_up(call.context.service, days), "next": "nothing: that was all"}
 
 
 TOOLS = (

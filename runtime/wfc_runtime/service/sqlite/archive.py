@@ -37,6 +37,8 @@ _FACTS = (
 )
 _TIMES = ("created", "updated")
 _ALL = 2**62
+_LAST_TIME = 253_402_300_799
+"""The end of the year 9999, the last one that can be displayed."""
 
 
 def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
@@ -153,6 +155,8 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
         module = (
             registry.pin(row.digest, *texts) if trust_modules else _own_module(registry, queries, row, *texts)
         )
+        if module.workflow.name != row.workflow:
+            raise _damaged(f"run {row.id} of `{row.workflow}` has the module of `{module.workflow.name}`")
         machine = pinned_machine(module, row)
         snapshot = _checked_snapshot(row, one, machine)
         # The inbox is a table of its own, which the export does not contain.
@@ -195,7 +199,28 @@ def _children(one: Mapping[str, Any]) -> Iterator[str]:
         yield from (child["run"] for child in pending.get("children", ()) if child and "run" in child)
 
 
+def _check_facts(one: Mapping[str, Any]) -> None:
+    """Raise if a column has a value that the store would take and that no later call could read."""
+    texts = [one[name] for name in ("id", "workflow", "digest", "status", "pending")]
+    texts += [one[name] for name in ("visit", "task", "agent") if one[name] is not None]
+    numbers = [one["version"], *([] if one["position"] is None else [one["position"]])]
+    times = [*(one[name] for name in _TIMES), *([] if one["due"] is None else [one["due"]])]
+    if not all(isinstance(text, str) for text in texts):
+        raise _damaged("a name is not text")
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise _damaged("a number is not a natural number")
+    for at in times:
+        _check_time(at)
+
+
+def _check_time(at: object) -> None:
+    # NaN compares as false.
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= _LAST_TIME:
+        raise _damaged(f"{at!r:.40} is not a time")
+
+
 def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
+    _check_facts(one)
     row = RunRow(**{name: one[name] for name in (*_FACTS, *_TIMES)})
     parent = rows[one["parent"]] if one["parent"] is not None else None
     # Exactly one run without a parent, and it is the first.
@@ -218,6 +243,9 @@ def _checked_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> Snap
     snapshot = Snapshot.from_json(row.snapshot, one["state"])
     if snapshot.status != row.status or row.status not in ("running", *ENDED):
         raise _damaged(f"run {row.id} has two statuses, {row.status} and {snapshot.status}")
+    # Only a run that failed, or was cancelled because its parent failed, can be retried.
+    if snapshot.kept is not None and row.status in ("running", "completed"):
+        raise _damaged(f"run {row.id} is {row.status} and has what only a retry needs")
     if row.status == "running":
         # A run that has ended is in a final state. A retry checks what it has kept.
         SnapshotCheck(structure_of(machine)).check(snapshot)
@@ -225,6 +253,10 @@ def _checked_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> Snap
 
 
 def _event(event: Mapping[str, Any]) -> HistoryRow:
+    _check_time(event["at"])
+    names = [event["kind"], *(event[name] for name in ("visit", "actor") if event[name] is not None)]
+    if not all(isinstance(name, str) for name in names) or not isinstance(event["data"], dict):
+        raise _damaged(f"event {event['seq']} is not an event")
     reply = None if event["told"] is None else b64decode(event["told"], validate=True)
     return HistoryRow(
         int(event["seq"]),
