@@ -17,7 +17,10 @@ PROMPTS = {
     "choice": "Let the person pick an option; submit the one they picked.",
     "questions": "Ask the person these questions; submit an object with their answers by `id`, never your own.",
 }
-REPORTED = "The result is a report: submit it as an object, or as the agent's own text, unchanged."
+REPORTED = (
+    "The result is a report: unless the agent has submitted it itself, submit it as an object, or as the agent's own "
+    "text, unchanged."
+)
 GENERAL = "general-purpose"
 """The type of sub-agent that every client has."""
 _OUTPUTS = (

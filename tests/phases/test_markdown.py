@@ -10,10 +10,11 @@ import pytest
 from tests.support import ROOT
 from wfc.checker import check_file
 from wfc.config import Config
+from wfc.dialects.phases import markdown
 from wfc.dialects.phases.markdown import read_definition, read_markdown
 from wfc.language.values import plain
 from wfc.project import Project, SourceFile, load_file
-from wfc.yaml import Document, Source, YamlLimits
+from wfc.yaml import Document, Source, YamlLimits, parse_document
 
 ONE = "```yaml\nphase:\n  number: 1\n  agents: [{type: general-purpose}]\n  completion: done\n```\n"
 
@@ -131,6 +132,29 @@ def test_places_are_exact_in_indented_fences_with_windows_line_ends() -> None:
     found = {one.code: one.span for one in check_file(file)}
     assert (found["WF113"].line, found["WF113"].column, found["WF113"].text) == (6, 21, "general-purpos")
     assert (found["WF204"].line, found["WF204"].text) == (13, "naem")
+
+
+def test_prose_is_not_given_to_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = 0
+
+    def counted(source: Source, limits: YamlLimits) -> Document:
+        nonlocal given
+        given += len(source.text)
+        return parse_document(source, limits)
+
+    monkeypatch.setattr(markdown, "parse_document", counted)
+    text = "".join(f"{'Prose. ' * 200}\n\n```yaml\nphase: {number}\n```\n\n" for number in range(1, 101))
+    found = data(text)
+    assert [one["number"] for one in found["phases"]] == [*range(1, 101)]
+    # Only line breaks stand for what is above a fence.
+    assert given < len(text) / 2
+
+
+def test_a_message_names_the_line_of_the_markdown() -> None:
+    text = '# Title\n\nProse.\n\n```yaml\nphase: 1\nname: "open\nagents: []\n```\n'
+    [problem] = read(text).problems
+    assert problem.span.line == 7
+    assert problem.span.text.startswith('"')
 
 
 def test_a_syntax_error_and_an_open_fence_are_reported_in_the_markdown() -> None:

@@ -1,7 +1,7 @@
 """Read a `workflow.md`: fences marked yaml with a top-level `phase` or `phases` are the program, the rest is prose.
 
-The result is one mapping, as if the program had been written as YAML. Each fence is parsed from a copy of the text in
-which everything before it is blank, so that every position is a position in the Markdown file.
+The result is one mapping, as if the program had been written as YAML. Each fence is parsed by itself, and its
+positions are then moved to where it stands, so that every position is a position in the Markdown file.
 """
 
 from __future__ import annotations
@@ -210,10 +210,14 @@ def _break_length(text: str, at: int) -> int:
 
 
 def _parse(source: Source, fence: Fence, limits: YamlLimits) -> Document:
-    blank = re.sub(r"[^\r\n]", " ", source.text[: fence.start])
-    document = parse_document(Source(source.path, blank + source.text[fence.start : fence.end]), limits)
+    # Line breaks instead of the text above it: messages that name a line are right, and a long file stays cheap.
+    above = "\n" * (source.position(fence.start)[0] - 1)
+    document = parse_document(Source(source.path, above + source.text[fence.start : fence.end]), limits)
     for span in _spans(document):
-        span.source = source
+        if span.source is not source:
+            span.start = max(span.start - len(above), 0) + fence.start
+            span.end = max(span.end - len(above), 0) + fence.start
+            span.source = source
     return document
 
 
