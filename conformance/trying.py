@@ -10,7 +10,7 @@ from conformance.suite import Case, Event, Expanded, Finding
 
 Reply = dict[str, Any]
 PATIENCE = 300.0
-"""Seconds to wait for a step that ends by itself. No case is about speed."""
+"""Seconds to wait for a step that ends without an answer. No case is about speed."""
 ENDED = ("completed", "failed", "cancelled")
 
 

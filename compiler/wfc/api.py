@@ -41,7 +41,7 @@ class Finding:
     """One past the last character."""
     message: str
     help: str
-    """What to do about it; may be empty."""
+    """The remedy; may be empty."""
     fixable: bool
     """Whether `wfc check --fix`, perhaps with `--unsafe-fixes`, can fix it."""
     step: str | None

@@ -91,7 +91,7 @@ def check_installation() -> Iterator[Result]:
         yield bad("yaml", "PyYAML was built without its C parser, which wfc needs", help)
     yield from _on_path()
     for module, (extra, purpose) in _EXTRAS.items():
-        # An extra that is missing is no problem: nothing is said about it.
+        # A missing extra is not a problem and is not reported.
         if find_spec(module):
             yield good(extra, f"the extra for {purpose} is installed")
 

@@ -151,7 +151,7 @@ def _open_runs(store: str) -> Iterator[OpenRun]:
                 for visit, pending in known.get("pending", {}).items()
                 if _is_name(visit) and (key, visit) not in claims and _needs_an_answer(pending)
             ]
-            # With an open blocker in its journal, a run goes on only when a person has decided.
+            # With an open blocker in its journal, a run continues only when a person has decided.
             asked = {visit for visit in visits if known.get("blockers") or (key, visit) in gates}
             yield OpenRun(
                 (key, run_id, root, bool(is_child), workflow, updated),

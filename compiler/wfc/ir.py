@@ -179,13 +179,13 @@ class Chart:
     added: dict[str, str] = field(default_factory=dict)
     """States of steps that a dialect has added, with the step of the author's that each is part of."""
     budget: dict[str, Any] = field(default_factory=dict)
-    """What a run may spend."""
+    """The budget of a run."""
     caught: dict[str, str] = field(default_factory=dict)
     """States in branches whose failure fails the parallel step around them, each with the state that joins it."""
     at_start: dict[str, Any] = field(default_factory=dict)
     """Fields that are computed once, at the start."""
     failing: Make | None = None
-    """What happens when a run fails, before it ends."""
+    """The handling of a failure, before the run ends."""
     handler: str = ""
     """The first state of the handler of failures."""
     starts_over: str = ""
@@ -345,6 +345,6 @@ class Vertex:
     condition: str = ""
     """The author's condition, as written."""
     inputs: dict[str, Any] = field(default_factory=dict)
-    """What the author gives it, as written."""
+    """The value as the author wrote it."""
     reads: tuple[str, ...] = ()
     """Steps whose results it reads without waiting for them explicitly: it begins after these as well."""

@@ -82,7 +82,7 @@ def _can_fork() -> bool:
 def _workers(
     work: Callable[[SourceFile], T], shares: list[Sequence[SourceFile]], files: Sequence[SourceFile]
 ) -> Iterator[list[Callable[[], list[T] | None]]]:
-    """Start a worker process for each share. All of them are gone when the context ends, however it ends."""
+    """Start a worker process for each share. All of them have exited when the context ends, even after an exception."""
     known = _SharedPickling(files)
     children: list[int] = []
     pipes: list[int] = []

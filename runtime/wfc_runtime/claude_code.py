@@ -1,6 +1,6 @@
-"""What Claude Code has on this machine, as far as its files tell: agents, the wfc plugin, trusted projects.
+"""The setup of Claude Code on this machine, as far as its files show: agents, the wfc plugin, trusted projects.
 
-The files belong to another program. Whatever is missing or has another form than expected counts as unknown.
+The files belong to another program. A missing file, or one in an unexpected format, counts as unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def config_folder() -> Path:
 
 @dataclass(frozen=True)
 class Missing:
-    """What a workflow needs and is not there."""
+    """The missing requirements of a workflow."""
 
     agents: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()

@@ -129,7 +129,7 @@ class ReadFilesResult(Timed):
 
 
 class SqlResult(Timed):
-    """What a statement returned or changed."""
+    """The result of a statement."""
 
     rows: list[dict[str, Json]]
     columns: list[str]
@@ -150,7 +150,7 @@ class HttpCallResult(Timed):
 
 
 class EditFileResult(Timed):
-    """What an edit changed in a file."""
+    """The result of an edit of a file."""
 
     path: str
     operations_applied: int

@@ -1,6 +1,6 @@
 """Changes in a git working tree: whose scope each is in, and what an agent says about them where no server looks.
 
-Pure: `wfc_runtime.execute.git` runs git. What a server finds is proved, what an agent submits is claimed.
+Pure: `wfc_runtime.execute.git` runs git. A finding of a server is proof; a submission of an agent is a claim.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _patterns(scope: Json) -> list[str] | None:
     return None
 
 
-# What an agent submits: the output of two commands.
+# The submission of an agent: the output of two commands.
 
 SNAPSHOT_COMMANDS = ("git rev-parse HEAD", "git status --porcelain -uall --no-renames")
 
@@ -117,7 +117,7 @@ def changes_commands(since: Json) -> tuple[str, str]:
 
 
 def read_snapshot(answer: Json, served: bool) -> Json:
-    """The snapshot in an answer. One of an agent is claimed, whatever it says."""
+    """The snapshot in an answer. That of an agent is a claim, even if it calls itself proof."""
     if served or not isinstance(answer, Mapping):
         return answer
     if isinstance(answer.get("skipped"), str):

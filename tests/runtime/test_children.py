@@ -151,7 +151,7 @@ def test_the_status_shows_who_works_on_which_child_and_since_when(box: Box) -> N
         two_: None,
         three: None,
     }
-    assert "Somebody is working on 1 of them (`worked_on`)" in seen["action"]["instruction"]
+    assert "Another worker is executing 1 of them (`worked_on`)" in seen["action"]["instruction"]
     assert seen["next"] == f'get_workflow_status(workflow_id="{two_}")'
     box.service.submit(one, "again", OK, actor="window-1")
     assert "worked_on" not in json.dumps(box.service.status(run))

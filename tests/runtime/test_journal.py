@@ -66,7 +66,7 @@ def test_an_entry_is_an_event_of_the_run_and_the_same_content_gives_the_entry_th
     run = started(box)
     before = box.service.status(run)
     made = log(box, decision(run, "build", category="library_choice"), "toolu_1")
-    assert made == {"entry": f"{run}:2", "next": "nothing: go on with your work"}
+    assert made == {"entry": f"{run}:2", "next": "nothing: continue your work"}
     assert log(box, decision(run, "build", reasoning="Other words.")) == made
     assert log(box, decision(run))["entry"] == f"{run}:3"
     assert kinds(box, run) == ["started", "journal", "journal"]
@@ -122,7 +122,7 @@ def test_a_blocker_is_in_every_reply_until_the_answer_of_the_person_is_logged(bo
     box.restart()
     assert "blockers" in box.service.next_step(run)
     solved = log(box, Resolved(run, id, "Use the MIT one."))
-    assert solved == {"entry": id, "blocks": False, "next": "nothing: go on with your work"}
+    assert solved == {"entry": id, "blocks": False, "next": "nothing: continue your work"}
     count = len(kinds(box, run))
     assert log(box, Resolved(run, id, "Use the MIT one.")) == solved
     assert len(kinds(box, run)) == count

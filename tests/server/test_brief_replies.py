@@ -129,7 +129,7 @@ def test_the_status_tells_children_at_work_from_free_ones_in_both_windows_and_af
         assert workers(one) == {first: "this session", second: "toolu_2", third: None}
         assert workers(other) == {first: None, second: "this session", third: None}
         instruction = one.call("get_workflow_status", workflow_id=run)["action"]["instruction"]
-        assert "Somebody is working on 2 of them (`worked_on`)" in instruction
+        assert "Another worker is executing 2 of them (`worked_on`)" in instruction
         # A submit is on disk: every server knows of it, also one that was started after a kill.
         submit(one, first, "look")
         one.kill_worker()

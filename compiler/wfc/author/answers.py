@@ -14,10 +14,10 @@ answers:
   check_one/read-file: "..."    # a step of a task or a called workflow, where its id alone is not clear
 ```
 
-A result that is not in a list serves every time the step is asked. Times are counted over the whole run, the children
-of a foreach included: those are worked one after the other, in the order of their items. Where a result is an object
-with one required key, the bare value stands for it: text for a delegate's response, the option for a choice. A task
-that is given whole to a named agent is asked as `task_name/do-task`. Waits need no answer.
+A result that is not in a list serves every time the step is asked. Times are counted over the whole run, including the
+children of a foreach, which run one after another in the order of their items. Where a result is an object with one
+required key, the bare value stands for it: text for a delegate's response, the option for a choice. A task that is
+given whole to a named agent is asked as `task_name/do-task`. Waits need no answer.
 
 `read_answers` reads such a file, `questions_of` says what compiled workflows ask for, `Answers.take` gives the results
 out, `write_answers` writes such a file.

@@ -143,8 +143,8 @@ def _compare_action(wanted: ExpectedAction, asked: Asked) -> Iterator[Mismatch]:
 
 
 def _matches(wanted: Any, got: Any) -> bool:
-    """Whether a parameter matches. A mapping needs only the keys that the test names; null means that there is
-    none."""
+    """Whether a parameter matches. A mapping needs only the keys that the test names; null means that the value is
+    absent."""
     if isinstance(wanted, dict):
         if wanted.keys() == {"contains"} and isinstance(got, (str, list)):
             parts = wanted["contains"]

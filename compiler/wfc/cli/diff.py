@@ -392,7 +392,7 @@ def _pairs(old: Version, new: Version) -> list[tuple[str | None, str | None]]:
     changed = [
         path
         for path in both
-        # Git's object ids tell equal contents without reading them; the work tree has none.
+        # Git's object ids identify equal contents without reading them; files of the work tree have no ids.
         if (
             old.contents[path] != new.contents.get(path)
             and (path in new.contents or old.files[path]() != new.files[path]())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _WHY = {
     "not come to": "no run came to it",
-    "not decided by answers": "nothing that an answer or an input holds decides its condition",
+    "not decided by answers": "its condition depends on no answer or input",
     "never true": "its condition was never true",
     "never false": "its condition was never false",
     "did not fail": "its step did not fail",
@@ -42,7 +42,7 @@ _SHOWN = 100
 """Characters of a condition."""
 _WORDS = {
     "expression": "an expression fails",
-    "endless": "a run does not end by itself",
+    "endless": "a run does not end",
     "items": "an item does not fit",
     "schema": "no result fits",
     "unreachable": "a branch can't be reached",

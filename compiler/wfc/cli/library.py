@@ -101,7 +101,7 @@ def _short(text: str) -> str:
 @click.argument("name", shell_complete=_LIBRARY)
 @_json
 def show(name: str, as_json: bool) -> int:
-    """Print a workflow of the library: what it is for, what it needs, its files and its source."""
+    """Print a workflow of the library: its purpose, requirements, files and source."""
     with _telling():
         pack = shipped_pack()
         item = _item(pack, name)
@@ -128,7 +128,7 @@ def _item(pack: Pack, name: str) -> Item:
 
 
 def _needs(pack: Pack, item: Item) -> dict[str, Any]:
-    """What a run can ask for, from the plans of the workflow and of those that it calls."""
+    """The possible actions of a run, from the plans of the workflow and of those that it calls."""
     files = [pack.files[name] for name in (item.name, *item.called)]
     if print_errors(files):
         raise PackError(f"`{item.name}` has errors")

@@ -20,7 +20,7 @@ from wfc_runtime.header import read_mark, with_mark
 class _Piece:
     path: Path
     text: str
-    """What it should be, with its mark."""
+    """The expected text, with its mark."""
     before: str | None
     """The text on disk; None if there is no file."""
 

@@ -37,7 +37,8 @@ def agents_of(name: str, config: Config) -> Agents:
 
 
 def agent_plan(workflow: Workflow, lookup: Lookup, agents: Agents) -> dict[str, Any]:
-    """What a run with this agent needs. Raises `AgentSettingsError` for a model or program that nobody knows."""
+    """The requirements of a run with this agent. Raises `AgentSettingsError` for a model or program that nobody
+    knows."""
     steps: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
     for place, step in everything(workflow, lookup):

@@ -163,7 +163,7 @@ def command(
     # On Temporal the agent executes every step, so a grant would have no effect.
     if allowed is not None and chosen.name == "temporal":
         raise refuse_on_temporal()
-    # What is there now is trusted; everything that changes later has to be proved.
+    # The current files are trusted; every later change must be verified.
     trust = modules_at_start(config, [chosen.generated])
     options = Options(
         state=chosen.state,
@@ -234,9 +234,9 @@ def _templates(config: Config, trust: Trust, library: bool) -> Callable[[Path], 
 
 
 def _sources(config: Config, generated: Path) -> tuple[Path, ...]:
-    """What the list of workflows depends on."""
+    """The inputs of the list of workflows."""
     users = _users(config)
-    # Whatever changes the lists that the front has cached.
+    # Everything that can change the lists that the front has cached.
     return (generated, config.root / "pyproject.toml", *named_templates(), *([users] if users else []))
 
 

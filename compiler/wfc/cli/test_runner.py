@@ -152,7 +152,7 @@ class _Rehearsal(Worker):
             found = self.answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
         except NoAnswerError as error:
             raise _EndedError(Mismatch(error.span or self._case.span, str(error), has_values=False)) from None
-        # Checked here, because the machine would count it as an attempt and go on.
+        # Checked here, because the machine would count it as an attempt and continue.
         wrong = misfit(found.value, asked.schema)
         if wrong:
             raise _EndedError(

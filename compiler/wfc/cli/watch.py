@@ -109,6 +109,6 @@ def _test(selection: Selection, files: list[Path]) -> str:
         raise click.ClickException(f"can't read `{error.filename}`: {error.strerror}") from error
     summary = report.summary(reports, time.perf_counter() - began)
     printed = {str(path) for path in (*selection.files, *selection.tests)}
-    for one in reports:  # What a check found in these files was printed when they were compiled.
+    for one in reports:  # The findings in these files were printed when they were compiled.
         one.problems = [problem for problem in one.problems if problem.path not in printed]
     return "".join(report.render_failures(reports, style_for(sys.stdout))) + f"{summary}\n"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @struct(frozen=True)
 class Surroundings:
-    """What a file may refer to besides its own text."""
+    """Other texts and names that a file may refer to."""
 
     path: str
     """The path of the file, relative to the project and with `/`."""

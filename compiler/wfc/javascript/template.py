@@ -1,7 +1,7 @@
 """A text with JavaScript in its holes, which answers the same questions as a template of Jinja.
 
 Analyses of types and taint work on Jinja's nodes. `tree` expresses JavaScript in them as far as the two languages mean
-the same; what only JavaScript has is a call, of which the analyses know the meaning in `analysis.types.javascript`.
+the same; features that only JavaScript has become calls, whose meaning is defined in `analysis.types.javascript`.
 """
 
 from __future__ import annotations

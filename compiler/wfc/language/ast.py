@@ -109,7 +109,7 @@ class Scope(Shape):
 
     @cached_property
     def computed(self) -> list[Computed]:
-        """The fields that the scope computes by itself, as steps without a place in the flow."""
+        """The derived fields of the scope, as steps without a place in the flow."""
         starts = [StartValue(self.node, name, tree) for name, tree in (self.start_values or {}).items()]
         return [*starts, *self.derivations]
 
@@ -148,7 +148,7 @@ class Task(Scope):
 
     label = "a task"
 
-    description = Field(WORD, "What the task does.")
+    description = Field(WORD, "The purpose of the task.")
 
     def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
         super().__init__(node, values)
@@ -166,7 +166,7 @@ class Workflow(Scope):
 
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
     version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
-    description = Field(WORD, "What it is for, in one or two sentences.")
+    description = Field(WORD, "Its purpose, in one or two sentences.")
     author = Field(WORD, "Who wrote it.", example="Platform team")
     tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.", example=["deploy", "ci"])
     facts = Field(
@@ -179,7 +179,7 @@ class Workflow(Scope):
         "The language of the expressions in `{{ }}`. JavaScript needs the extra `reactive`.",
         example="javascript",
     )
-    budget = Field(BUDGET, "What a run may spend.", example={"usd": 5, "steps": 40})
+    budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     tasks = Field(
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `foreach` steps run, by name.",

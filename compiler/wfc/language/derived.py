@@ -1,4 +1,4 @@
-"""Fields that a scope computes by itself: from others whenever they change, or once when a run starts.
+"""Derived fields of a scope: computed from other fields whenever they change, or once when a run starts.
 
 To checks that look at templates, such a field is a step without a place in the flow.
 """
@@ -87,8 +87,8 @@ class Derivation(Computed):
     )
     on_error = Field(
         OneOf(ON_ERROR),
-        "What a failure does: `use_fallback` gives the field its `fallback`, `propagate` fails the step that wrote, "
-        "`ignore` keeps the last value.",
+        "The reaction to a failure: `use_fallback` sets the field to its `fallback`, `propagate` fails the step that "
+        "wrote the state, `ignore` keeps the last value.",
         default="use_fallback",
     )
     fallback = Field(Constants(), "The value after a failure; by default null.", example=0)
@@ -97,7 +97,7 @@ class Derivation(Computed):
         "A condition over `output`; if it is false, the value has failed.",
         example="{{ output >= 0 }}",
     )
-    description = Field(WORD, "What the field is for.")
+    description = Field(WORD, "The purpose of the field.")
 
     @property
     def recovers(self) -> bool:

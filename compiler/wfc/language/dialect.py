@@ -1,7 +1,7 @@
 """The language that a file is written in, as the rest of the compiler sees it.
 
 Every dialect is translated to the core AST, and checks look at that. `Language` gives them the words of the
-file's author: what a step is called, how a reference is written, how severe a finding is. A rule puts data into a
+file's author: the name of a step, the notation of a reference, the severity of a finding. A rule puts data into a
 finding and asks the language for the words; it never asks which language it is.
 """
 
@@ -55,7 +55,7 @@ class Language:
     roots: Mapping[str, str] = MappingProxyType(
         {
             "state": "the state fields that `needs_state` lists",
-            "inputs": "what the run was started with",
+            "inputs": "the inputs of the run",
         }
     )
     """The names that a reference can begin with everywhere, each with its documentation."""

@@ -177,7 +177,7 @@ _TYPES: dict[str, Type] = {
 
 
 class Validation(Shape):
-    """What a value must satisfy beyond its type."""
+    """Constraints on a value beyond its type."""
 
     label = "a validation"
 
@@ -218,7 +218,7 @@ NUMERIC = ("number", "integer")
 
 
 class Budget(Shape):
-    """What a run or a step may spend. When it is used up, a person is asked whether as much again may be spent."""
+    """The budget of a run or a step. When it is used up, a person is asked whether as much again may be spent."""
 
     label = "`budget`"
 
@@ -244,7 +244,7 @@ class InputDecl(Shape):
     type = Field(INPUT_TYPE, "The type of the value.", required=True, example="string")
     required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
     default = Field(ANYTHING, "The value if none is given.")
-    description = Field(WORD, "What it is for; shown when a run is started.")
+    description = Field(WORD, "Its purpose; shown when a run is started.")
     secret = Field(
         BOOLEAN,
         "Whether the value is redacted in history, state, errors and logs.",
@@ -256,7 +256,7 @@ class InputDecl(Shape):
         default=False,
     )
     validation = Field(
-        Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
+        Nested(lambda: Validation, "a mapping of validation rules"), "Constraints on the value."
     )
     # The specification also writes the rules beside `type`, in nested declarations.
     pattern = Validation.pattern

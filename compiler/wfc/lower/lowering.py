@@ -98,7 +98,7 @@ class Lowering:
                 id=name,
                 title=step.name,
                 kind=part or step.kind,
-                # A gate only waits for other branches, whatever its step does afterwards.
+                # A gate only waits for other branches, regardless of its step.
                 color="control" if part == "gate" else step.performer_color,
                 effect=effect,
                 # The description belongs to the step, and is shown once.

@@ -67,7 +67,7 @@ def _units(steps: list[Step], needs: Needs) -> Iterator[_Unit]:
 
 
 def _without_implied(units: list[_Unit], needs: Needs) -> Needs:
-    """What each depends on directly, without what another one of these depends on."""
+    """The direct dependencies of each, without transitive ones."""
     behind: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
     for unit in units:  # Dependencies come first.
@@ -88,7 +88,7 @@ def _segments(units: list[_Unit], needs: Needs) -> Iterator[list[_Unit]]:
         for name in needs[unit.name]:
             before[unit.name] |= before[name] | bit[name]
     shared = [-1]
-    """What all units from a number on depend on, counted from the end."""
+    """The dependencies of all units from a number on, counted from the end."""
     for unit in reversed(units):
         shared.append(shared[-1] & before[unit.name])
     shared.reverse()

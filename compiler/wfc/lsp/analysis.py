@@ -70,7 +70,7 @@ class Analysis:
         try:
             return load_config(self.path.parent)
         except ConfigError as error:
-            # An invalid pyproject.toml is reported, but the editor goes on with the default settings.
+            # An invalid pyproject.toml is reported, but the editor continues with the default settings.
             self.config_error = str(error)
             return Config(self.path.parent)
 

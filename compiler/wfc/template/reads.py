@@ -29,8 +29,8 @@ class Part:
 class Read:
     """A name that the template does not bind itself, and the path taken from it.
 
-    `state.build['exit_code']` has the root `state` and the path `build`, `exit_code`. A path ends where the
-    value is worked on: at a call, a filter, a slice.
+    `state.build['exit_code']` has the root `state` and the path `build`, `exit_code`. A path ends where the value is
+    processed: at a call, a filter or a slice.
     """
 
     root: str

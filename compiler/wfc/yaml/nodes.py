@@ -346,7 +346,7 @@ def _find_indent(text: str, at: int, decoded: str) -> int:
     if spaces.end() < len(decoded):
         return max(1, len(written[1]) - len(spaces[1]))
     widest = max(len(line) for line in _BREAK.split(decoded))
-    if not widest:  # nothing but line breaks: any blank line is as good as empty
+    if not widest:  # nothing but line breaks: any blank line counts as empty
         # Larger than any indentation, so that every line counts as blank.
         return len(text)
     return max(1, max(len(line) for line in _BREAK.split(written[0])) - widest)

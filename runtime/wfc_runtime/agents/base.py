@@ -171,7 +171,7 @@ def is_unusable_session(call: Call, errors: str) -> bool:
 
 
 def answer(call: Call, text: str, about: dict[str, Any]) -> Outcome:
-    """The outcome of a call that ended well, for a program that is told the schema in the prompt."""
+    """The outcome of a call that ended well, for a program that gets the schema in the prompt."""
     if not text.strip():
         return Outcome("misfit", "", "the agent returned nothing", **about)
     if call.schema is None:

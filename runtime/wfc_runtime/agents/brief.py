@@ -54,7 +54,7 @@ def tool_brief(tool: str, parameters: Mapping[str, Json]) -> str:
     )
 
 
-CONTINUE = "You were stopped because the money for this step was used up. There is more now: go on where you stopped.\n"
+CONTINUE = "The budget of this step was used up and has been extended: continue where you stopped.\n"
 
 
 def again(reason: str) -> str:

@@ -13,7 +13,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.results import UnusableSchemaError, problems
 
 _NO_OUTPUT = "(Bash completed with no output)"
-"""What Claude Code says instead of an empty output."""
+"""The text of Claude Code for an empty output."""
 _EXIT_CODE = re.compile(r"Exit code (\d+)\n?")
 
 

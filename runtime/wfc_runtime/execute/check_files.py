@@ -93,7 +93,7 @@ def _matching(grant: Grant, pattern: str) -> Iterator[Path]:
     seen = 0
     for above, folders, names in os.walk(base, followlinks=False):
         inside = Path(above).relative_to(base).parts
-        # Modified in place: that is how `os.walk` is told not to descend.
+        # Modified in place, so that `os.walk` does not descend.
         folders[:] = [
             one for one in folders if one not in NEVER and (depth is None or len(inside) + 1 < depth)
         ]

@@ -150,7 +150,7 @@ class _Tree:
         return {path: one for path, one in found.items() if not protected.why_unreadable(self.folder / path)}
 
     def _overlooked(self) -> Iterator[tuple[str, str | None]]:
-        """The changed files that git was told not to look at (`assume-unchanged`, `skip-worktree`), each with its
+        """The changed files that git is configured to ignore (`assume-unchanged`, `skip-worktree`), each with its
         content in the index. One command would hide a change otherwise."""
         for entry in self.git("ls-files", "-v", "-s", "-z", "--", ".").split(b"\0"):
             tag, skips = entry[:1], entry[:1] in (b"S", b"s")
@@ -350,7 +350,7 @@ def _changed(
         if path in now and path in direct:
             yield from _changed(now[path], f"{path}/", files, commits, depth + 1)
         else:
-            # A submodule that has appeared or disappeared is one change, whatever is in it.
+            # A submodule that has appeared or disappeared is one change, regardless of its content.
             yield path
 
 

@@ -129,7 +129,7 @@ class Guard:
         *streams: int,
     ) -> Supervised:
         """Start a program with these words as `argv`. `streams` are its standard output, standard error and, unless it
-        is to be empty, standard input. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
+        is empty, standard input. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
         # Packed first, so that an invalid argument is reported before a supervisor exists.
         request = _packed(program, words, cwd, env)
         try:

@@ -8,7 +8,7 @@ has ended and the server has read the output, when the server asks for it, and w
 the server has died. The guard is a subreaper as well: if a command kills its supervisor, the guard kills the rest.
 
 Both ignore every signal that can be ignored, run in their own session, and hold the locks of the server, so that other
-servers see it as alive until its last command is gone.
+servers see it as alive until its last command has exited.
 
 On a system without `prctl` and `/proc`, only the command's process group is killed.
 
@@ -365,7 +365,7 @@ class Guard:
         """The sockets of killed supervisors. They are closed once no process of their commands is left."""
 
     def run(self) -> None:
-        """Serve until the server has gone and no command is left."""
+        """Serve until the server has exited and no command is left."""
         self._subreaper.become()
         serving = True
         while serving or self._supervised or self._left:
@@ -403,7 +403,7 @@ class Guard:
         return False
 
     def _take_order(self) -> bool:
-        """Read one order. False: the server has gone."""
+        """Read one order. False: the server has exited."""
         try:
             # At most the control socket and three streams.
             order, received, _, _ = socket.recv_fds(self._line, RECORD, 4)

@@ -114,7 +114,7 @@ def _request(parameters: Parameters) -> _Request:
 
 
 def _parts(url: str) -> SplitResult:
-    """The parts of a URL that can be requested. Whatever clients read differently is refused."""
+    """The parts of a URL that can be requested. Input that clients interpret differently is refused."""
     if len(url) > _LONGEST_URL or _CONTROL.search(url) or "\\" in url:
         raise ExecutionError(f"`url` has a character that a URL can't have, or is too long: {shortened(url)}")
     try:

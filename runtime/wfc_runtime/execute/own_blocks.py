@@ -146,7 +146,7 @@ RUN_BLOCK = Executor("run_block", _run_block, _refusal)
 
 
 def answer_of(name: str, given: Json) -> dict[str, Json]:
-    """What a block type makes of its inputs: a result, or the reason why there is none."""
+    """The outcome of a block type: a result, or the reason why there is none."""
     try:
         block = load(name)
         found = block.made_by().execute(block.inputs.model_validate(given))
@@ -171,7 +171,7 @@ def _mistakes(error: ValidationError) -> str:
 
 
 def main() -> None:
-    # What the block prints belongs to the log, not to the answer.
+    # The output of the block belongs to the log, not to the answer.
     out = os.dup(1)
     os.dup2(2, 1)
     answer = answer_of(sys.argv[1], json.load(sys.stdin))

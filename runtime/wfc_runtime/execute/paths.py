@@ -193,7 +193,8 @@ def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bo
 
 
 def identity(place: Place, is_written: bool) -> os.stat_result | None:
-    """What a place is, without opening it: for a file that another library opens by name. None if there is nothing."""
+    """The kind of a file, without opening it: for a file that another library opens by name. None if there is
+    nothing."""
     protected = place.protected
     if is_written and (why := protected.why_unwritable(place.path, place.root)):
         raise _refused(why)

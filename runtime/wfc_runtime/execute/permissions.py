@@ -1,4 +1,4 @@
-"""What the operator allows a server to execute itself: command patterns, file patterns, and the grant."""
+"""The permissions that an operator gives a server: command patterns, file patterns, and the grant."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ class Grant:
     pattern_root: Path | None = None
     """The folder that relative patterns are relative to, if it is not `root`."""
     protected: Protected = field(default_factory=Protected)
-    """Files that are never written, whatever else is granted."""
+    """Files that are never written, regardless of grants."""
     env: tuple[str, ...] = ()
     """Environment variables that commands see in addition to `DEFAULT_ENV`. With command patterns, a workflow may set
     no others: with PATH or LD_PRELOAD, a granted command could run any other."""

@@ -1,4 +1,4 @@
-"""Files that no file action of a server may write, whatever the grant.
+"""Files that no file action of a server may write, regardless of grants.
 
 These are the files that the server, git, an agent or CI treats as code or configuration.
 

@@ -2,7 +2,7 @@
 
 SECURITY. A run stores and shows placeholders only. The action lists them by name in its parameter `secrets`; each has
 the digest of an event in it, so that no value from outside can imitate one. A name must be granted with --exec-env.
-Whatever the action returns, the values are redacted in it.
+The values are redacted in everything that the action returns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def with_secrets(parameters: Mapping[str, Json], grant: Grant) -> tuple[dict[str
     others = {name: value for name, value in parameters.items() if name != "secrets"}
     if not isinstance(listed, dict) or not listed:
         return others, NO_MASK
-    # Only granted names, whatever the action lists.
+    # Only granted names, even if the action lists others.
     values = {name: os.environ[name] for name in listed if name in grant.env and name in os.environ}
     # A name that is not available stays in the table, so that its use can be reported.
     filled = {str(mark): values.get(name) for name, mark in listed.items()}

@@ -138,7 +138,7 @@ def render(
     """The text of a template, also of a lone expression. Without `strict`, an undefined value is empty text."""
     if not is_template(text):
         return text
-    # Nothing is hidden: the variables are all that there is.
+    # Nothing is hidden: there are no other variables.
     run = Run(context, now, uuid_seed, limits, NO_NAMES, lenient=not strict)
     program = _program(text, limits)
     try:

@@ -165,7 +165,7 @@ class Meter:
 
 
 class Run(Meter):
-    """What all parts of one evaluation share."""
+    """The shared state of one evaluation."""
 
     __slots__ = ("calls", "context", "emitted", "hidden", "lenient", "now", "syntax", "uuid_seed", "uuids")
 

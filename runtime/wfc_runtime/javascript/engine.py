@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 from wfc_runtime.expr.errors import ExpressionError, Reason
 
 Mode = Literal["value", "text", "truth"]
-"""What is wanted of an expression: its value, the value printed, or whether it is true."""
+"""The wanted form of an expression: its value, the value as text, or its truth value."""
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -44,7 +44,7 @@ DEFAULT_ENGINE_LIMITS = EngineLimits()
 # An expression that takes longer in this process is continued in one of its own.
 _SHARED_SECONDS = 1.0
 _MOST_FUNCTIONS = 512
-# The prelude begins at this line, so that its frames can be told from those of an expression.
+# The prelude begins at this line, so that its frames can be distinguished from those of an expression.
 _PRELUDE_LINE = 100_000
 
 
@@ -188,7 +188,7 @@ class Context:
             for opening, closing in ("[]", "()"):
                 function = self._compile(job, opening, closing)
             if _ASYNCHRONOUS.search(job.source):
-                # What an asynchronous function does later never happens here; it would only collect in the context.
+                # Pending jobs of asynchronous functions never run here; they would only accumulate in the context.
                 _contexts.context = None
                 return function
             self._functions[key] = function

@@ -42,7 +42,8 @@ RESERVED = frozenset(_WORDS.split())
 
 
 class _Evaluation:
-    """What the texts of one call share: the values of the scope, encoded when an expression first needs them."""
+    """The shared state of the texts of one call: the values of the scope, encoded when an expression first needs
+    them."""
 
     def __init__(
         self,

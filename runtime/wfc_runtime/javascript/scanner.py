@@ -1,7 +1,7 @@
 """Find the holes of a text: `{{ expression }}`, where the expression is JavaScript and may itself contain `}}`.
 
 The scanner knows strings, template literals, regular expressions, comments and braces, and nothing else of the
-language: what is between the braces is parsed later. Both the runtime and the compiler use it.
+language: the text between the braces is parsed later. Both the runtime and the compiler use it.
 """
 
 from __future__ import annotations

@@ -19,19 +19,19 @@ _KEYS = ("input", "selected")
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """What is done with an answer before it is checked, and what is said about one that does not fit."""
+    """The conversion of an answer before validation, and the message for an invalid answer."""
 
     type: Literal["string", "number", "boolean"] = "string"
     default: UseFallback | None = None
     """The value of an empty answer."""
     message: str = ""
-    """What the person is told about an answer that does not fit."""
+    """The message for the person when an answer is invalid."""
     max_attempts: int | None = None
     """The number of answers after which the step fails; None: the person is asked as often as it takes."""
 
     def read(self, answer: Json) -> Json:
         # The same object matters: its size has been measured, and the history stores it once.
-        """The answer as the step takes it; the same object if nothing is to be done."""
+        """The answer as the step expects it; the same object if no conversion is needed."""
         if not isinstance(answer, dict):
             return answer
         key = next((one for one in _KEYS if one in answer), "input")

@@ -117,7 +117,7 @@ def used(account: Account, kind: str, at: float) -> float:
 
 
 def least_left(accounts: Mapping[str, Account], at: float) -> dict[str, float]:
-    """What is left by kind: the minimum of all accounts."""
+    """The remaining budget by kind: the minimum of all accounts."""
     found: dict[str, float] = {}
     for account in accounts.values():
         for kind, most in account["limit"].items():

@@ -136,7 +136,7 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     derived: ClassVar[Mapping[str, Derive]] = {}
     """Fields that are computed from others whenever these change, in the order of their dependencies."""
     failing: ClassVar[Failing] = Failing()
-    """What happens when a run fails, before it ends."""
+    """The handling of a failure, before the run ends."""
     time_limit: ClassVar[float | None] = None
     """Seconds after which a run fails if it has not ended."""
     internal: ClassVar[tuple[str, ...]] = ()
@@ -154,7 +154,7 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     added: ClassVar[Mapping[str, str]] = {}
     """States that belong to no step of the author's, each with the step that it is part of, or ""."""
     budget: ClassVar[Mapping[str, float]] = {}
-    """What a run may cost: usd, tokens, steps, seconds."""
+    """The budget of a run: usd, tokens, steps, seconds."""
     expressions: ClassVar[str] = "jinja"
     """The language of the expressions in conditions and effects: `jinja` or `javascript`."""
     steps: ClassVar[Mapping[str, Effect]] = {}

@@ -1,4 +1,4 @@
-"""Effects: what a state does when it is entered, answered or due. A handful of effects serve every step type."""
+"""Effects: the actions of a state when it is entered, answered or due. A handful of effects serve every step type."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Effect:
     error_changes: Sequence[FieldUpdate] = ()
     """Changes of fields that are made when the step has failed finally, with `error`."""
     failure_message: Json = None
-    """What the user is told when the step has failed finally, with `error`."""
+    """The message for the user when the step has failed finally; it can read `error`."""
     fallback: UseFallback | None = None
     """The result after a failure that no retry follows: the step then succeeds."""
     keeps_failed: bool = False
@@ -324,7 +324,7 @@ class Ask(Effect):
     """With "server", a server whose operator allowed it executes the action; without such a server, the agent does.
     The server enforces the timeout itself, and time in its queue does not count, so such a step is never overdue."""
     budget: Mapping[str, float] | None = None
-    """What the calls for one visit may cost: usd, tokens, steps, seconds."""
+    """The budget of the calls for one visit: usd, tokens, steps, seconds."""
     preface: str = ""
     """Text before the parameter `instructions`, from the file that the step names. It is never rendered."""
     fails_on_exit: bool = False
@@ -613,7 +613,7 @@ _QUOTED_OUTPUT = 500
 
 
 def unfit(why: str) -> RefusedError:
-    """The refusal of a result that can't be stored, whatever the step expects."""
+    """The refusal of a result that can't be stored, whatever its step expects."""
     return RefusedError(
         "result_unfit",
         f"the result {why}",

@@ -1,4 +1,4 @@
-"""What a run does when it fails, before it ends: collect the error, start over, or execute the steps of its handler."""
+"""The handling of a failed run, before it ends: collect the error, start over, or execute the steps of its handler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ERROR = "error"
 
 @dataclass(frozen=True, kw_only=True)
 class Failing:
-    """What happens when a run fails."""
+    """The handling of a failure."""
 
     collect: Sequence[Json] = ()
     """The path of a list that gets the error first."""
@@ -52,7 +52,7 @@ class StartOver(Effect):
         # Nothing is derived yet; `starting` below makes the next state compute those fields again.
         snapshot.state, snapshot.size, snapshot.derived_size = fields, size_of(fields), 0
         run.outcome.written.update(fields)
-        # Visits are part of the names of actions, so they go on; loops and jumps count from here.
+        # Visits are part of the names of actions, so their count continues; loops and jumps count from here.
         snapshot.loops = dict(snapshot.visits)
         snapshot.attempts, snapshot.items, snapshot.caught = {}, {}, {}
         snapshot.failures, snapshot.error, snapshot.kept = [], None, None

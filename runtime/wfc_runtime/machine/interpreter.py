@@ -369,7 +369,7 @@ class Interpreter:
         self._busy = False
 
     def resume(self, entering: Set[str]) -> None:
-        """Continue a run that had ended: perform the effects of some active states, then go on."""
+        """Continue a run that had ended: perform the effects of some active states, then continue."""
         self._busy = True
         for node in in_order(self._active):
             if node.is_final:
@@ -460,7 +460,8 @@ class Interpreter:
 
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
-        # Leaving the root means that the run ends or starts over. What was active then is needed for a retry.
+        # Leaving the root means that the run ends or starts over. The states that were active then are needed for a
+        # retry.
         if edges[0].domain is None:
             self._run.ending(self.configuration)
         leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}

@@ -61,7 +61,7 @@ class LoopTurn(Effect):
     """Begin a turn of a loop: write its number, its item or its index to fields."""
 
     count_to: str | None = None
-    """Gets the number of the turn that begins if the loop goes on, from 1."""
+    """Gets the number of the next turn, from 1, if the loop continues."""
     item_to: str | None = None
     index_to: str | None = None
 
@@ -91,7 +91,7 @@ def turn_of(run: Run, turn: str) -> int:
 def item_of(run: Run, turn: str) -> tuple[int, Json] | None:
     """The index and the item of the current turn; None after the last item."""
     items = run.snapshot.items.get(turn, ())
-    # The state is entered once per turn, and once more to find out that there is no further item.
+    # The state is entered once per turn, and once more to find that no item is left.
     index = turn_of(run, turn) - 1
     return (index, items[index]) if 0 <= index < len(items) else None
 

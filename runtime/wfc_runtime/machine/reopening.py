@@ -28,7 +28,7 @@ from wfc_runtime.machine.values import Limits
 
 
 def kept_of(snapshot: Snapshot) -> Kept:
-    """What a run that has ended needs to continue. Raises `RefusedError` with the reason if it can't."""
+    """The data that an ended run needs to continue. Raises `RefusedError` with the reason if it can't."""
     if snapshot.kept is not None:
         # The workflow decided to fail before anyone could decide otherwise: the same inputs lead there again.
         if lost := next((one.visit for one in snapshot.failures if one.gate == ""), None):
@@ -57,7 +57,7 @@ def kept_of(snapshot: Snapshot) -> Kept:
 def failures_of(snapshot: Snapshot, visit: str) -> list[Failure]:
     """The failures that a retry of a visit starts over; without a visit, all of them."""
     if snapshot.status == "cancelled" and not visit:
-        # Nothing failed: its parent did. What has been deferred stays so.
+        # Nothing failed: its parent did. Deferred failures stay deferred.
         return []
     found = [one for one in snapshot.failures if not visit or one.visit == visit]
     if found:

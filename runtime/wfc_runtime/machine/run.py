@@ -148,8 +148,7 @@ class Run:
         entering = [
             name
             for name in configuration
-            # A state whose effect failed or was skipped has to be entered again; the others only go on
-            # waiting.
+            # A state whose effect failed or was skipped has to be entered again; the others only continue to wait.
             if name in self._skipped | self._failed or isinstance(steps.get(name), Return)
         ]
         # A question for a budget is asked again if it is still used up.

@@ -22,7 +22,7 @@ GATE = "@budget"
 class Pending:
     """One visit of a waiting state: for an answer, for a time, or for children.
 
-    What the module defines for the state (kind, instruction, result type) is not repeated here.
+    The module's definitions for the state (kind, instruction, result type) are not repeated here.
     """
 
     state: str
@@ -159,7 +159,7 @@ class Snapshot:
     size: int = 2
     """The size of the state as JSON, in bytes."""
     scope: dict[str, Json] = field(default_factory=dict)
-    """What a foreach gives its child: item, index and, if sequential, previous."""
+    """The values from a foreach for its child: item, index and, if sequential, previous."""
     visits: dict[str, int] = field(default_factory=dict)
     loops: dict[str, int] = field(default_factory=dict)
     """For each loop, the number of visits of its turn state when the loop was entered."""
@@ -238,7 +238,7 @@ class Snapshot:
         self.state, self.size = shown, size_of(shown)
         self.inputs, self.scope = self.mask.value(inputs), self.mask.value(self.scope)
         self.outbox = self.mask.value(self.outbox)
-        # What the author returns explicitly is not redacted, so secrets inside it stay known for what is
+        # An explicit return value is not redacted, so the secrets inside it stay known and are redacted in everything
         # shown beside it.
         kept = () if self.mask.value(self.result) is self.result else self.secrets
         self.secrets = [one for one in kept if mask_of((one,)).value(self.result) is not self.result]
@@ -255,7 +255,7 @@ class Snapshot:
 
     @property
     def outcome(self) -> dict[str, Json]:
-        """What the parent of a run gets when it has ended. A run that failed has still made its changes."""
+        """The result that the parent of an ended run receives. A run that failed has still made its changes."""
         result = {"value": self.result} if self.status == "completed" else {"error": self.error}
         is_kept = bool(self.changes) and self.status != "cancelled"
         found = {**result, **({"changes": self.changes} if is_kept else {})}

@@ -66,7 +66,7 @@ class Spawn(Effect):
     isolation: str | None = None
     """`worktree`: each child's agents work in a git worktree of its own."""
     budget: Mapping[str, float] | None = None
-    """What the children of one visit may cost together: usd, tokens, steps, seconds."""
+    """The budget of all children of one visit: usd, tokens, steps, seconds."""
     shares: Sequence[str] = ()
     """Fields that the children work on: each sees the values from its start and its own changes, and all changes are
     made in the order of the items when the children have ended."""

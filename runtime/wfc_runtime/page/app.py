@@ -91,7 +91,7 @@ async def _static(request: Request) -> Response:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    """The shell, which says that there is no such place; for scripts, an error as all others."""
+    """The HTML shell, which shows that the page does not exist; for scripts, an error like all others."""
     path = request.url.path
     if path == "/api" or path.startswith("/api/"):
         error_ = {"code": "unknown_request", "message": "there is no such request", "hint": ""}

@@ -21,7 +21,7 @@ _RESYNC: Reply = {"resync": True, "changes": []}
 
 
 class _Listener:
-    """A stream. What a slow reader does not take becomes one `resync`."""
+    """A stream. Events that a slow reader does not consume become one `resync`."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -61,7 +61,7 @@ class ChangeFeed:
         with self._lock:
             self._listeners.add(listener)
         try:
-            # The listener and the cursor of the thread are there first: what changes in between is told twice rather
+            # The listener and the cursor of the thread are set up first: a change in between is reported twice rather
             # than never.
             try:
                 await asyncio.to_thread(self._begin)

@@ -104,7 +104,7 @@ class Address:
 
     @property
     def warning(self) -> str:
-        """What it means to listen elsewhere than on the loopback interface."""
+        """The warning for a server that listens on more than the loopback interface."""
         if self.is_local:
             return ""
         return (

@@ -40,7 +40,7 @@ _JSON = re.compile(r"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a server accepts."""
+    """The requests that a server accepts."""
 
     hosts: tuple[str, ...]
     """The values of the Host header, with the port."""
@@ -160,7 +160,7 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """What an application receives of a body that has been read."""
+    """The receive function of an application for a body that has already been read."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

@@ -126,7 +126,7 @@ def detail_of(state: Step, outs: list[Edge]) -> str:
 
 
 def _ending(effect: Work) -> str:
-    """What tells one end of the run from another."""
+    """The key that distinguishes one end of the run from another."""
     if effect.name == "Handled":
         return "and still failed"
     if effect.name == "Fail":
@@ -135,7 +135,7 @@ def _ending(effect: Work) -> str:
 
 
 def returned(value: Any) -> str:
-    """What tells one return from another: the words and numbers in its value, not what is computed."""
+    """The key that distinguishes one return from another: the words and numbers in its value, not computed parts."""
     if isinstance(value, Mapping):
         fixed = [f"{key}: {one}" for key, one in value.items() if _is_fixed(one)]
         return show(", ".join(fixed[:2]), 60)
@@ -410,7 +410,7 @@ def _pruned(flow: Flow) -> Flow:
 
 
 def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) -> Flow:
-    """What derived fields are computed from. Each has the fields that it reads, and its expression."""
+    """The inputs of derived fields. Each has the fields that it reads, and its expression."""
     read = [field for reads, _ in derived.values() for field in reads if field not in derived]
     # A box and not a dot: the lines to many fields would not fit on a dot.
     flow = Flow(title, [Node("start", Shape.BOX, "state", color="control", stands_for="")])

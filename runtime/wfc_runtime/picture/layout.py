@@ -32,7 +32,7 @@ def lay_out(flow: Flow) -> Scene:
         box = Box(node, 0, 0, figure.width, figure.height, figure.texts, figure.rules).moved(x, y)
         boxes.append(box)
         scene.boxes.append(box)
-        # What is inside a frame was laid out by itself; it is moved as a whole.
+        # The inside of a frame was laid out separately; it is moved as a whole.
         if figure.inside:
             scene.add(figure.inside, box.left, box.top)
     scene.wires += [draw_wire(route, grid, boxes, columns, rows) for route in routes]

@@ -157,7 +157,7 @@ def _is_yes(value: Json) -> bool:
 
 
 def _number(value: Json, most: int) -> Json:
-    """A number of 0 or more; None, which is left out, for a text that has none."""
+    """A non-negative number; None, which is left out, for a text without a number."""
     if isinstance(value, str):
         found = re.match(r"\W*(\d[\d,_]{0,15}(?:\.\d{1,6})?)", value[:60], re.ASCII)
         text = found[1].replace(",", "").replace("_", "") if found else ""

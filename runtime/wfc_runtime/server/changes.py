@@ -2,8 +2,8 @@
 
 A client learns of workflows without calling a tool, since a person may want to use their prompts next.
 
-The older protocol has notifications for the session that made the call; in the newer one a client subscribes, and every
-subscriber is told.
+The older protocol has notifications for the session that made the call; in the newer one, a client subscribes, and
+every subscriber is notified.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Changes:
         self._typed_tools = options.typed_tools
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus)
-        # What is there at the start is no change.
+        # The state at the start is not a change.
         self._seen = _stamp(self._generated)
         self._session: ServerSession | None = None
 
@@ -76,7 +76,7 @@ class Changes:
         now = _stamp(self._generated)
         if now == self._seen:
             return []
-        # Remembered before clients are told, so that a change in between leads to another notification.
+        # Recorded before clients are notified, so that a change in between leads to another notification.
         self._seen = now
         return [PromptsListChanged(), *([ToolsListChanged()] if self._typed_tools else [])]
 

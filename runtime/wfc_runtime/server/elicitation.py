@@ -4,7 +4,8 @@ Up to 2025-11-25 the server sends a request of its own in the middle of the call
 with its question, and the client repeats the call with the answer and a signed state. The run has already moved on
 before the question, so the state names the run, and the repeated call does nothing else again.
 
-Closing or declining a form is not an answer: the step stays pending, and the agent is told to ask in the conversation.
+Closing or declining a form is not an answer: the step stays pending, and the reply tells the agent to ask in the
+conversation.
 
 A form has little room: Claude Code shows one line of the message and cuts the rest. The agent shows a longer message in
 the conversation first and says so by submitting `{"shown": true}`; then a short form asks.
@@ -46,7 +47,7 @@ _CHOICES: dict[str, dict[str, Json]] = {
 }
 """Yes and no as a choice: with a box to tick, leaving the form as it is would be a no that nobody said."""
 SHOWN: Json = {"shown": True}
-"""What the agent submits when it has shown a long message."""
+"""The submission of the agent after it has shown a long message."""
 # Characters that are certainly visible in a form.
 _LONGEST_MESSAGE = 100
 _BEGINNING = 60
@@ -252,8 +253,8 @@ class Elicitation:
         """The question of a run, or of a workflow that it called."""
         found = question_in(reply)
         calls = [one["parameters"] for one in actions_of(reply) if one["type"] == "call"]
-        # Only workflows that were called. The children of a foreach are executed by agents, which ask by
-        # themselves.
+        # Only workflows that were called. The children of a foreach are executed by agents, which ask their own
+        # questions.
         for child in [child for one in calls for child in one["children"]] if found is None else ():
             found = found or await self._question(await self._look(child["workflow_id"]))
         return found
@@ -324,7 +325,7 @@ class Elicitation:
     def _with_answered(self, reply: Reply) -> Reply:
         if not self.answered:
             return reply
-        # What the answers before the last one made pending is new to the agent, too.
+        # The actions that earlier answers made pending are new to the agent, too.
         reply.pop("new", None)
         following = reply.pop("next")
         return {**reply, "answered_by_person": self.answered, "next": following}
@@ -337,7 +338,7 @@ def _is_given(value: Json, name: str, question: Question) -> bool:
 
 
 def _meant(name: str, value: Json) -> Json:
-    """What a choice stands for."""
+    """The value of a choice."""
     return _CHOICES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 

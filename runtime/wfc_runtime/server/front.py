@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wfc_runtime.server.front_cache import HandshakeCache
 
 WORKER = "serve-worker"
-"""Replaces `serve` in the worker's command line, so that the two processes can be told apart."""
+"""Replaces `serve` in the worker's command line, so that the two processes can be distinguished."""
 
 # Back-pressure: a client that does not read must not make the front buffer without bound.
 _FULL = 8 * 1024 * 1024
@@ -42,7 +42,7 @@ _QUIET = 200
 """Milliseconds without a message after which the cache is written."""
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STARTING = 30.0
-"""Seconds that a worker that is still starting has to answer after the client has gone."""
+"""Seconds that a worker that is still starting has to answer after the client has disconnected."""
 
 
 def worker_command(arguments: list[str]) -> list[str]:
@@ -64,7 +64,7 @@ _FLAGS = {
 
 
 def hold(arguments: list[str]) -> NoReturn:
-    """Serve until the client has gone or a signal ends the process."""
+    """Serve until the client disconnects or a signal ends the process."""
     from wfc_runtime.server.front_cache import HandshakeCache
 
     front = Front(worker_command(arguments), HandshakeCache(arguments))
@@ -377,7 +377,7 @@ class Front:
         return True
 
     def _end(self, number: int = 0) -> None:
-        """Start to shut down: the client has gone, or a signal arrived."""
+        """Start to shut down: the client has disconnected, or a signal arrived."""
         if number:
             # A second signal means that the user is impatient.
             self._kill(signal.SIGKILL if self._signal else number)

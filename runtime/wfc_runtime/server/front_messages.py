@@ -164,7 +164,7 @@ class Relay:
         if method == "initialize":
             self._initialize = message
         elif _VERSION in request.meta and method != "server/discover":
-            # Some clients try both protocols and go on with the newer one.
+            # Some clients try both protocols and continue with the newer one.
             self._initialize = None
         if method == _LISTEN and self._is_recalled and not self.ever_answered:
             self._acknowledge_early(number, request)
@@ -223,7 +223,7 @@ class Relay:
                 # The last call may have ended, and a form of it would be answered for nobody.
                 self._close_forms()
                 if not self.has_worker:
-                    # Not sent yet, so no worker needs to be told.
+                    # Not sent yet, so no worker needs a notification.
                     self.to_worker.remove(request.line)
                     return
         elif method == "notifications/initialized":
@@ -287,7 +287,7 @@ class Relay:
             if request.cache_key and self._cache and result is not None:
                 self._cache.keep(request.cache_key, result)
             if request.given is not None:
-                # The client has acted on the old list, so it is told to ask for the new one.
+                # The client has acted on the old list, so it is notified to fetch the new one.
                 if result is not None and result != request.given and request.method in _LISTED:
                     self._changed.add(_LISTED[request.method])
                     self._notify_changes()

@@ -96,7 +96,7 @@ def instructions(options: Options) -> str:
 def _named(names: list[str], shown: int, has_more: bool) -> str:
     """The first names, and how to find the others."""
     if not names:
-        return "list_workflows() shows the workflows that there are."
+        return "list_workflows() shows the available workflows."
     left = f" and {len(names) - shown} more, which list_workflows() shows" if shown < len(names) else ""
     if has_more and not left:
         left = " and those of other folders, which list_workflows() shows"

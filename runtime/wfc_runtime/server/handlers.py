@@ -63,7 +63,7 @@ async def in_thread_with_progress(
         except Exception as error:
             # Raised inside the task group, the error would be wrapped in an exception group.
             failed = error
-        # The reporter never ends by itself.
+        # The reporter never ends on its own.
         group.cancel_scope.cancel()
     if failed is not None:
         raise failed
@@ -83,7 +83,7 @@ async def _report(ctx: RequestContext, at_work: Callable[[], list[str]]) -> None
 # Tools.
 
 _RESUMED = Hints(moves=True)
-"""A call that goes on with a person's answer."""
+"""A call that continues with a person's answer."""
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
 
@@ -148,7 +148,7 @@ class ToolHandlers:
         return tool
 
     async def _pending(self, params: CallToolRequestParams) -> Reply | None:
-        """What the run waits for that a refused call was meant to change; None if there is nothing."""
+        """The pending actions of the run that a refused call was meant to change; None if there are none."""
         run, tool = (params.arguments or {}).get("workflow_id"), self._tools.get(params.name)
         # A read-only call changes nothing, so there is nothing to be done after its refusal.
         if not isinstance(run, str) or tool is None or tool.hints.reads:

@@ -63,7 +63,7 @@ def to_result(reply: Reply, protocol: str) -> CallToolResult:
 def to_error(tool: str, error: WfcError, now: Reply | None = None) -> CallToolResult:
     """An error result: what failed, why, and what to call next; with `now`, also everything that the run waits for.
 
-    An agent that has lost its context, or never had it, must be able to go on from the refusal alone.
+    An agent that has lost its context, or never had it, must be able to continue from the refusal alone.
     """
     said = f"{tool[:_LONGEST_NAME]}: {error}"
     if now is None:

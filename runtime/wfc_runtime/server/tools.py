@@ -66,10 +66,10 @@ def key_of(ctx: RequestContext) -> str | None:
 ARGUMENTS = {
     "workflow": "The workflow's name, from list_workflows.",
     "inputs": "The workflow's inputs by name; get_workflow_info has their schema.",
-    "workflow_id": "The run's id, from a reply.",
+    "workflow_id": "The id of the run, from a reply.",
     "step_id": "The step_id of the action, or of the error for a retry, exactly as in the reply.",
     "result": 'A value as described by result_schema; {"error": "<reason>"} if the step can\'t be done.',
-    "usage": "What the work cost: {usd, tokens}, if known.",
+    "usage": "The cost of the work: {usd, tokens}, if known.",
     "query": "Words that must occur in the name or the description.",
     "status": "open (default), completed, failed, cancelled or all.",
     "reason": "The reason, for the history.",
@@ -89,33 +89,33 @@ ARGUMENTS = {
     "response": "The answer, word for word; yes or no for a yes-or-no question.",
     "days": "The number of days.",
     "task_id": "The task: <workflow_id>/<step_id> for a step, the task_id from start_task, or a workflow_id.",
-    "question": "What had to be decided.",
+    "question": "The question that was decided.",
     "chosen": "What was chosen.",
     "reasoning": "Why.",
     "category": "Such as architecture, library_choice, trade_off, workaround, approach or scope.",
     "options_considered": "The alternatives.",
-    "trade_offs": "What was given up for it.",
+    "trade_offs": "The trade-offs of the decision.",
     "message": "One sentence.",
     "progress": "How much of the task is done, in percent.",
-    "description": "What it is about, for people who read the journal later.",
+    "description": "A description for people who read the journal later.",
     "type": "Such as documentation_gap, bug_encountered, dependency_conflict, unclear_requirement or blocker.",
     "resolution": "How it was resolved; for a blocker, the person's answer.",
-    "requires_human_review": "Whether a person has to decide before the work can go on.",
+    "requires_human_review": "Whether a person has to decide before the work can continue.",
     "issue_id": "The issue that is resolved: its `entry`.",
     "name": "A short name.",
-    "goal": "What is to be reached.",
+    "goal": "The goal.",
     "caller_type": "Who works on it: orchestrator (default), subagent or person.",
     "agent_name": "The name of the agent that works on it.",
     "areas": "Files and folders that it may change, as paths or patterns.",
     "phase_id": "The phase, from start_phase or get_context.",
     "parent_task_id": "The task that it is a part of.",
-    "outcome": "What came of it.",
+    "outcome": "The outcome.",
     "metadata": "Figures about the work.",
     "number": "The number of the phase, from 1.",
     "is_parallel": "Whether its tasks are done at the same time.",
     "include": "decisions, milestones, issues, blockers, tasks and phase_summary; without any, all of them.",
     "filter": 'Only entries that match: {"agent": ..., "phase": ..., "task": ..., "since": <a time>}.',
-    "summary": "What the run brought.",
+    "summary": "The outcome of the run.",
     "achievements": "What was achieved.",
     "limitations": "What was not.",
     "language": "steps (default), or another language that workflows can be written in.",
@@ -143,7 +143,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Call:
-    """What a tool gets in addition to its arguments."""
+    """The context of a tool call, in addition to its arguments."""
 
     context: ServerContext
     actor: str | None
@@ -195,7 +195,7 @@ class Tool:
     work: Callable[..., Reply]
     hints: Hints
     meanings: Mapping[str, str] = field(default_factory=dict)
-    """What arguments mean in this tool, where that differs from `ARGUMENTS`."""
+    """The meaning of arguments in this tool, if it differs from `ARGUMENTS`."""
 
     @property
     def name(self) -> str:

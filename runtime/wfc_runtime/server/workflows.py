@@ -245,7 +245,7 @@ def typed_tools(registry: Registry) -> dict[str, TypedTool]:
     return {tool.name: tool for tool in tools if tool.name != _TAKEN and len(tool.name) <= _LONGEST_TOOL_NAME}
 
 
-# State fields of a run: what each is computed from, and how it got its value.
+# State fields of a run: the inputs of each, and how it got its value.
 
 
 def dependencies(machine: AnyMachine, field: str) -> Reply:
@@ -353,7 +353,7 @@ def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:
 
 
 def _sources(machine: AnyMachine, field: str) -> list[str]:
-    """What the steps that write a field read: `state.<field>` and `inputs.<name>`."""
+    """The fields read by the steps that write a field: `state.<field>` and `inputs.<name>`."""
     found: dict[str, None] = {}
     is_script = machine.expressions == "javascript"
     if field in machine.derived:
@@ -376,7 +376,7 @@ def _sources(machine: AnyMachine, field: str) -> list[str]:
 
 
 def _sources_in_script(effect: Effect, field: str) -> Iterator[str]:
-    """What the value of a field is computed from by a step whose expressions are JavaScript."""
+    """The inputs of a field that is written by a step with JavaScript expressions."""
     updates = effect.updates if isinstance(effect, ChangeFields) else ()
     own = [one for one in (*updates, *effect.changes, *effect.error_changes) if one.path[0] == field]
     parts: list[Json] = [part for one in own for part in (*one.path[1:], one.value)]
@@ -460,7 +460,7 @@ def _closure(field: str, sources: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _trigger(event: Mapping[str, Json]) -> str:
-    """What triggered an event, such as `submitted look-up by toolu_0123`."""
+    """The cause of an event, such as `submitted look-up by toolu_0123`."""
     step = f" {event['step_id']}" if "step_id" in event else ""
     return f"{event['event']}{step}" + (f" by {event['actor']}" if "actor" in event else "")
 

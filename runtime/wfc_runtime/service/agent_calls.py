@@ -38,7 +38,7 @@ program applies."""
 
 
 class RunRecords(Protocol):
-    """What calls read from the runs around an action, and note there."""
+    """The data that calls read from and write to the runs around an action."""
 
     def wishes(self, runnable: RunnableAction) -> dict[str, Json]:
         """See `collect_wishes`."""
@@ -72,7 +72,7 @@ def collect_wishes(
 
 
 def own_wishes(runnable: RunnableAction) -> dict[str, Json]:
-    """What the step itself asks for."""
+    """The requirements of the step itself."""
     parameters = runnable.action["parameters"]
     found = {name: parameters[name] for name in ("model", "tools", "session") if name in parameters}
     if "session" in found:
@@ -109,7 +109,7 @@ class Conversation:
     label: str | None = None
     """The name of the session, if the workflow gives it one. Other visits continue it."""
     known: bool = False
-    """Whether the session was begun before this conversation."""
+    """Whether the session was started before this conversation."""
     isolated: Isolated | None = None
     has_budget: bool = False
     """Whether the last call had a share of a budget as its limit."""
@@ -213,8 +213,8 @@ class AgentCalls:
         )
 
     def _with_worktree(self, result: Json, talk: Conversation, job: Job) -> Json:
-        """The result with the worktree, if that has changes. What comes to nothing is removed; what is done again
-        continues in it."""
+        """The result with the worktree, if that has changes. An unused worktree is removed; a repeated call continues
+        in it."""
         if (
             talk.isolated is None
             or talk.outcome is None
@@ -317,7 +317,7 @@ class AgentCalls:
             tools=tools,
             granted=granted,
             session=talk.session,
-            # The first call begins a session, unless another visit has begun it.
+            # The first call starts a session, unless another visit has started it.
             resumes=talk.session is not None and (talk.calls > 1 or talk.known),
             usd=left.get("usd"),
             spent=talk.spent,

@@ -81,7 +81,7 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Chi
 
 def missing_steps(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
     """The steps that a run waits in and that the current version does not have, or has with a different kind."""
-    # The task itself is gone, and with it every step of it.
+    # The task itself was removed, and every step with it.
     if row.task is not None and row.task not in current.workflow.tasks:
         return [visit.partition("@")[0] for visit in snapshot.pending]
     old = machine_of(was, row.task, row.agent) if was is not None else None

@@ -111,7 +111,7 @@ class Service(Leases, Protocol):
 
     def changes(self, after: str | None = None, *, watching: Sequence[str] = ()) -> Reply:
         """The runs that have changed since a cursor, each once, and the next cursor. Without a cursor: only the cursor
-        of now. `resync`: the cursor is too old, and everything may have changed. `claims`: a server has begun or
+        of now. `resync`: the cursor is too old, and everything may have changed. `claims`: a server has started or
         ended an action. `watching`: runs that somebody looks at, which an engine may ask for more often."""
 
     def ids(self, beginning: str, limit: int) -> list[str]:
@@ -121,7 +121,7 @@ class Service(Leases, Protocol):
         """End a run and its child runs."""
 
     def set_budget(self, run: str, limits: Mapping[str, float], *, actor: str | None = None) -> Reply:
-        """Lower the budget of a root run, or set one. What its family has spent so far counts."""
+        """Lower the budget of a root run, or set one. The spending of its family so far counts."""
 
     def retry(self, run: str, step_id: str = "", *, actor: str | None = None) -> Reply:
         """Continue a failed run: enter the failed visit again. `step_id` may be left out if only one failed. A visit
@@ -174,11 +174,11 @@ class Service(Leases, Protocol):
         """The chart of the version that a run is pinned to as SVG, with the names, lines and aliases of its states."""
 
     def preview(self, run: str, step_id: str) -> Reply:
-        """What each answer to a pending yes-or-no question or choice leads to: the steps that the run would wait in
-        then, or its end."""
+        """The consequence of each answer to a pending yes-or-no question or choice: the steps that the run would then
+        wait in, or its end."""
 
     def migration(self, run: str) -> Reply:
-        """What a migration to the current version changes, and the steps that prevent it."""
+        """The changes of a migration to the current version, and the steps that prevent it."""
 
     def versions(self, workflow: str) -> Reply:
         """The versions of a workflow that runs in progress are pinned to, with the number of runs of each."""
@@ -213,7 +213,7 @@ class WholeRuns(Service, Protocol):
 
 @runtime_checkable
 class Archive(Protocol):
-    """What an engine with its own store offers in addition to `WholeRuns`: import and notes."""
+    """The operations of an engine with its own store in addition to `WholeRuns`: import and notes."""
 
     def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply: ...
 

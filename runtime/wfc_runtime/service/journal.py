@@ -1,7 +1,7 @@
 """The journal of a run: decisions, milestones, issues, tasks and phases, as the run's own history has them.
 
-An entry is an event of kind `journal`, or a part of a report that was submitted for a step. What a report says is not
-copied: it is read from its `submitted` event. What was logged for a visit becomes a part of that visit's report.
+An entry is an event of kind `journal`, or a part of a report that was submitted for a step. The content of a report is
+not copied: it is read from its `submitted` event. Entries logged for a visit become part of that visit's report.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Task:
     tokens: Counter[str] = field(default_factory=Counter)
     proof: str = "agent"
     before: Json = None
-    """What the server saw of the repository when the task began."""
+    """The state of the repository when the task started, as seen by the server."""
     is_step: bool = False
 
     @property
@@ -105,7 +105,7 @@ class Phase:
     is_own: bool = False
     """Whether the workflow defines it: then the machine begins and ends it."""
     changes: Mapping[str, Json] | None = None
-    """What git showed in its last round, if somebody looked."""
+    """The git comparison of its last round, if there was one."""
 
 
 class Book:
@@ -251,7 +251,7 @@ class Book:
         return "", ""
 
     def is_visit(self, name: str) -> bool:
-        """Whether it is a visit that the run has begun."""
+        """Whether it is a visit that the run has started."""
         if name in self.subject.now.pending:
             return True
         step, _, number = name.partition("@")
@@ -342,7 +342,8 @@ class Book:
                 phase.status = str(one.get("status", phase.status))
 
     def _add_changes(self, phase: Phase, changes: Mapping[str, Json]) -> None:
-        """What git showed after the last round of a phase. Files that a server saw replace those that agents named."""
+        """The git comparison after the last round of a phase. Files that a server saw replace those that agents
+        named."""
         phase.changes = changes
         tasks = {one.agent: one for one in self.tasks.values() if one.is_step and one.phase == phase.name}
         for agent, files in (changes.get("by_agent") or {}).items() if changes.get("proved") else ():
@@ -350,7 +351,7 @@ class Book:
                 tasks[agent].files, tasks[agent].proof = [str(path) for path in files], "server"
 
     def metrics(self) -> dict[str, Json]:
-        """What a run took, as far as tasks and reports say."""
+        """The totals of a run, as far as tasks and reports contain them."""
         tokens: Counter[str] = Counter()
         for task in self.tasks.values():
             tokens.update(task.tokens)

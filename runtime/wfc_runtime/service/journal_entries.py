@@ -1,4 +1,5 @@
-"""What can be written into a journal: checked when it is made, and decided against the book when it is entered.
+"""The entries of a journal: validated when they are created, and checked against the existing entries when they are
+written.
 
 `decide` is pure: an engine reads the book, decides, and commits the result only if the book has not changed meanwhile.
 """
@@ -36,7 +37,7 @@ MOST_TEXT, MOST_MESSAGE = 4_000, 500
 MOST_OF_TASK, MOST_OF_RUN = 200, 5_000
 _MOST_ITEMS = 100
 _MOST_METADATA = 16 * 1024
-_ON = "nothing: go on with your work"
+_ON = "nothing: continue your work"
 
 # Arguments.
 
@@ -125,7 +126,7 @@ class Decided:
 
 
 Look = Callable[[str, dict[str, Json]], dict[str, Json]]
-"""What a server finds in the repository: the kind of a git step, and its parameters."""
+"""A query of the repository by the server: the kind of a git step, and its parameters."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ class Logged(Draft):
         if self.kind != "issue":
             return {"entry": id, "next": _ON}
         following = (
-            "go on with what does not depend on it; a person has to decide. "
+            "continue with work that does not depend on it; a person has to decide. "
             f'log_issue(task_id="{self.run}", issue_id="{id}", resolution=<their answer>) records the answer'
         )
         return {"entry": id, "blocks": blocks, "next": following if blocks else _ON}
@@ -390,7 +391,7 @@ class CompletedTask(Draft):
     outcome: str = ""
     metadata: Mapping[str, Json] = field(default_factory=dict)
     changes: Mapping[str, Json] | None = None
-    """What the server found to have changed since the task began."""
+    """The changes since the task started, as found by the server."""
 
     def proved(self, book: Callable[[], Book], look: Look) -> Draft:
         found = book()
@@ -566,7 +567,7 @@ def _phase(book: Book, name: str) -> Phase:
 
 @dataclass(frozen=True)
 class Summary(Draft):
-    """What a run achieved. It ends nothing."""
+    """The outcome of a run. It ends nothing."""
 
     status: str
     summary: str

@@ -236,7 +236,7 @@ def shown_phase(book: Book, phase: Phase) -> dict[str, Json]:
 
 
 def _shown_changes(phase: Phase) -> dict[str, Json]:
-    """What git showed: proved if the server looked, claimed if an agent says so."""
+    """The git comparison: proof if the server made it, a claim if an agent submitted it."""
     if phase.changes is None:
         return {}
     found: dict[str, Json] = {

@@ -73,7 +73,7 @@ def step_of(visit: str) -> str:
 
 _SECTIONS = {"decision": "decisions", "milestone": "milestones", "issue": "issues"}
 _MAIN = {"decision": ("question", "chosen"), "milestone": ("message",), "issue": ("description",)}
-"""What makes two entries the same."""
+"""The key by which two entries are equal."""
 _REPORTED = {
     "decision": ("question", "chosen", "reasoning", "category", "options_considered", "trade_offs"),
     "milestone": ("message", "progress"),
@@ -84,7 +84,7 @@ _REQUIRED: dict[str, dict[str, Json]] = {
     "milestone": {},
     "issue": {"requires_human": False},
 }
-"""What an entry in a report must have, though it may be left out when it is logged."""
+"""The fields that an entry in a report must have, although they are optional when it is logged."""
 _SLACK = 256
 
 

@@ -40,7 +40,7 @@ def not_claimed_error(visit: str) -> RefusedError:
 def lowered_account(
     machine: AnyMachine, now: Snapshot, row: RunRow, limits: Mapping[str, float], spent: dict[str, float]
 ) -> Account:
-    """The account of a root run whose budget is lowered, or set if it has none. `spent`: what its family has spent."""
+    """The account of a root run whose budget is lowered, or set if it has none. `spent`: the spending of its family."""
     # An account that exists already has the limits of the workflow in it.
     own = {} if now.budget.get("") else machine.budget
     least = {**own, **{kind: min(most, own.get(kind, most)) for kind, most in limits.items()}}

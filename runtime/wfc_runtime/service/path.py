@@ -52,7 +52,7 @@ class Path:
                 # A history of an earlier version may have states that this module does not have.
                 if state in self.structure.nodes:
                     self._enter(self.structure.nodes[state], event.get("event") == RETRIED)
-            # A retry also goes on with steps that were pending when the run failed.
+            # A retry also continues steps that were pending when the run failed.
             # Counted, not stored as a set: an event may leave a state and enter it again.
             self._active.update([*event.get("entered", ()), *event.get("resumed", ())])
             self._active.subtract(event.get("left", ()))
@@ -64,7 +64,7 @@ class Path:
         """The states that the run waits in, as the picture shows them."""
         nodes = self.structure.nodes
         waiting = (state for state, count in self._active.items() if count > 0)
-        # A step whose gate is closed has not begun.
+        # A step whose gate is closed has not started.
         active = (state for state in waiting if state not in nodes or not nodes[state].is_gate)
         return list(dict.fromkeys(self._aliases.get(state, state) for state in active))
 

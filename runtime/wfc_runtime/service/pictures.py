@@ -168,7 +168,7 @@ def _color(effect: Effect | None) -> str:
 
 
 def _work(effect: Effect) -> _Work:
-    # What the builder shows elsewhere, for every effect.
+    # The data that the builder shows elsewhere, for every effect.
     own = [one for one in fields(effect) if one.name not in _COMMON]
     # Only what differs from the default, as the compiler writes it into a module.
     given = {one.name: getattr(effect, one.name) for one in own if getattr(effect, one.name) != _default(one)}

@@ -1,4 +1,5 @@
-"""What an answer or a migration would lead to. Machines are pure, so both are computed without changing the run."""
+"""Previews: the consequences of an answer or a migration. Machines are pure, so both are computed without changing the
+run."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ MOST_ANSWERS = 12
 def preview_reply(
     run: str, machine: AnyMachine, now: Snapshot, visit: str, at: float, limits: Limits
 ) -> Reply:
-    """What each answer to a yes-or-no question or to a choice leads to; empty for every other action."""
+    """The consequence of each answer to a yes-or-no question or to a choice; empty for every other action."""
     pending = now.pending.get(visit)
     if pending is None:
         raise RefusedError("not_pending", f"`{visit[:200]}` is not pending in run {run}")
@@ -67,7 +68,7 @@ def _after(
         return {"status": "failed", "message": now.mask.message(why)}
     if then.status != "running":
         return {"status": then.status}
-    # What was pending before stays pending, and is not a consequence of the answer.
+    # Actions that were pending before stay pending, and are not a consequence of the answer.
     following: list[Json] = [one for one in then.pending if one not in now.pending]
     return {"status": "pending_action", "next": following}
 
@@ -76,7 +77,7 @@ def _after(
 
 
 def migration_reply(row: RunRow, now: Snapshot, was: Module, current: Module) -> Reply:
-    """What differs between a run's version and the current one, and which of it prevents the migration."""
+    """The differences between a run's version and the current one, and those that prevent the migration."""
     reply: Reply = {
         "workflow_id": row.id,
         "from": {"version": was.workflow.version, "digest": was.digest},
@@ -89,7 +90,7 @@ def migration_reply(row: RunRow, now: Snapshot, was: Module, current: Module) ->
 
 
 def _differences(was: Module, current: Module, row: RunRow) -> dict[str, Json]:
-    # The task is gone, so every step would be listed as removed; `blocked_by` says what matters.
+    # The task was removed, so every step would be listed as removed; `blocked_by` has the relevant part.
     if row.task is not None and row.task not in current.workflow.tasks:
         return {"added": [], "removed": [], "changed": []}
     old, new = (_steps(machine_of(one, row.task, row.agent)) for one in (was, current))
@@ -101,7 +102,7 @@ def _differences(was: Module, current: Module, row: RunRow) -> dict[str, Json]:
 
 
 def _steps(machine: AnyMachine) -> dict[str, list[Any]]:
-    """What each step of a machine does, by its name in the source."""
+    """The effects of each step of a machine, by its name in the source."""
     found: dict[str, list[Any]] = {}
     for node in structure_of(machine).nodes.values():
         effect = machine.steps.get(node.id)

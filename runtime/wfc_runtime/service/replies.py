@@ -75,8 +75,8 @@ def foreach_instruction(parameters: Mapping[str, Json]) -> str:
     )
     if busy:
         more += (
-            f" Somebody is working on {'it' if count == 1 else f'{busy} of them'} (`worked_on`): leave "
-            f"{'it' if busy == 1 else 'these'} alone unless that worker is gone."
+            f" Another worker is executing {'it' if count == 1 else f'{busy} of them'} (`worked_on`): leave "
+            f"{'it' if busy == 1 else 'these'} alone unless that worker has stopped."
         )
     if parameters.get("isolation"):
         more += (

@@ -12,7 +12,7 @@ from wfc_runtime.machine.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Retrying:
-    """What is started over in one run."""
+    """The parts of one run that are restarted."""
 
     visit: str = ""
     """The failed visit. Empty: all of several, or none in a run that was cancelled because its parent failed."""
@@ -36,7 +36,7 @@ def chosen_visit(snapshot: Snapshot, step_id: str, parent: str | None) -> str:
         raise RefusedError(
             "not_failed", "the run was cancelled because its parent failed", _retry_instead(parent)
         )
-    # Raises if the run can't be retried, whatever the step.
+    # Raises if the run can't be retried, regardless of the step.
     kept_of(snapshot)
     if not step_id and len(snapshot.failures) > 1:
         names = ", ".join(f"`{one.visit}`" for one in snapshot.failures)

@@ -68,7 +68,7 @@ class View:
     runnables: list[RunnableAction] = field(default_factory=list)
     needs_agent: bool = False
     due: float | None = None
-    """When the first failed step of the server is to be retried."""
+    """When the first failed step of the server is due for a retry."""
     deadline: float | None = None
     """The first deadline of a call that has not ended."""
 
@@ -161,7 +161,7 @@ class Workers:
             lead = self._leads.get(root)
             if lead is None:
                 lead = self._leads[root] = Lead()
-                # Daemon threads: a process that is told to end must not wait for them. Claims in the store
+                # Daemon threads: a process that is shutting down must not wait for them. Claims in the store
                 # show what was left.
                 Thread(target=self._work, args=(root, lead), name=f"wfc-lead-{root}", daemon=True).start()
             lead.asked += 1

@@ -128,7 +128,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         FROM runs, json_each(CASE WHEN json_valid(snapshot) THEN snapshot ELSE '{}' END, '$.pending') AS pending
         WHERE status = 'running' AND json_extract(pending.value, '$.parameters.prompt_type') IS NOT NULL
         """,
-        # Counts and lists of one workflow, whatever else is in the store.
+        # Counts and lists of one workflow, independent of the size of the store.
         "CREATE INDEX runs_of_workflow ON runs(workflow, status, key) WHERE parent IS NULL",
     ),
     # The journal of a run, however long its history is.
@@ -243,7 +243,7 @@ def connect(
 ) -> sqlite3.Connection:
     """A connection with our settings, on a file with the current schema. `durable=False` is for temporary stores."""
     with translated(path):
-        # `isolation_level=None`: transactions are begun explicitly. The caller's locks make sure that one
+        # `isolation_level=None`: transactions are started explicitly. The caller's locks make sure that one
         # thread at a time uses the connection.
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False

@@ -202,5 +202,5 @@ def test_a_branch_that_nothing_can_lead_to_is_a_problem_and_no_missing_branch(tm
     )
     status, out = run(path, "--runs", "40")
     assert (status, "a branch can't be reached" in out) == (1, True)
-    assert "step clock of w, then: nothing that an answer or an input holds decides its condition" in out
-    assert "2 of 3 branches reached (1 not: 1 because nothing" in out
+    assert "step clock of w, then: its condition depends on no answer or input" in out
+    assert "2 of 3 branches reached (1 not: 1 because its condition depends on no answer" in out

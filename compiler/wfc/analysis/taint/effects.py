@@ -221,7 +221,7 @@ def _changed(step: Step, file: File, home: ScopeTypes) -> Outcome:
 
 
 def _computed(one: Computed, file: File, home: ScopeTypes) -> Outcome:
-    """A field that the scope computes by itself."""
+    """A field that the scope derives from others."""
     source = one.values.get("from")
     names = {"input": file.tree(one, source.node, {})} if source is not None else {}
     way = home.inference.definitions.computed.get(one)
@@ -271,7 +271,7 @@ def _task(child: Child, file: File, home: ScopeTypes) -> Outcome:
     task = file.tasks.get(child.name.text) if child.name else None
     items = file.tree(step, child.items.node, {}) if child.items else CLEAN
     for word in child.shares:
-        # What the children write there may come from anywhere.
+        # The values that children write there may come from anywhere.
         yield from _kept(step, home, only(origin(step, file)), word.text)
     result = only(origin(step, file))
     if task is not None and not child.is_brief:
@@ -288,7 +288,7 @@ def _task(child: Child, file: File, home: ScopeTypes) -> Outcome:
 
 
 def _given(child: Child, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
-    """What each run of a task gets: its item, and its inputs."""
+    """The values that each run of a task receives: its item and its inputs."""
     step = child.step
     span = child.items.span if child.items else step.span
     yield (

@@ -46,7 +46,7 @@ class ScriptWalk(Walk):
     def _callback(self, node: nodes.Node, *given: Taint) -> Taint:
         """The taint of what a function returns for these arguments."""
         if not isinstance(node, nodes.Macro):
-            # A function that is not written here: whatever it gets may be in its result.
+            # A function that is not defined here: its result may contain any of its arguments.
             if isinstance(node, nodes.Name) and node.name in _CLEAN_FUNCTIONS | self._names.policy.cleaning:
                 return CLEAN
             return only(joined(iter(given)).whole)

@@ -487,7 +487,7 @@ def _check_operand(
 ) -> bool:
     """Whether a builtin accepts the operand, as far as its type is known."""
     takes = signature.takes
-    # Of an unknown type nothing is said, except for a lookup that is known to give null.
+    # An unknown type is not reported, except for a lookup that is known to return null.
     if not takes or not is_known(kind):
         if takes and "null" not in takes and _may_lack_key(operand, kind):
             report_null(walk, operand, kind)
@@ -515,7 +515,7 @@ def _check_operand(
 
 
 def _may_lack_key(node: nodes.Expr, kind: Type) -> bool:
-    """Whether it is `x.get('key')` on an object that need not have the key: null, whatever its other values are."""
+    """Whether it is `x.get('key')` on an object that need not have the key: null, regardless of its other values."""
     is_get = isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr == "get"
     return is_get and NULL in options(kind)
 

@@ -24,7 +24,7 @@ def check_item(walk: Inference, node: nodes.Filter, operand: Type) -> None:
     if node.node is None:
         return
     finder = _finder(node.node)
-    # A search is often empty, whatever its type says.
+    # The result of a search is often empty, regardless of its type.
     if finder is None and not _is_short(operand, 1):
         return
     # The author has looked at the list before.
@@ -74,9 +74,9 @@ def check_index(walk: Inference, node: nodes.Getitem, base: Type, index: int, pl
 
 
 def _is_short(kind: Type, needed: int) -> bool:
-    """Whether a list or a text of this type may have fewer items. Nothing is said of unknown types."""
+    """Whether a list or a text of this type may have fewer items. Unknown types are not reported."""
     present = [option for option in options(kind) if option != NULL]
-    # Nothing is said about values that are only sometimes lists.
+    # Values that are only sometimes lists are not reported.
     if not is_known(kind) or not present or any(kind_of(one) not in ("list", "text") for one in present):
         return False
     return any(least_of(option) < needed for option in present)

@@ -552,7 +552,7 @@ _ANYWHERE: dict[str, Type] = {
     **dict.fromkeys(("some", "every", "includes", "startsWith", "endsWith", "test"), BOOL),
     **dict.fromkeys(("trim", "toLowerCase", "toUpperCase", "toFixed", "join", "toISOString"), TEXT),
 }
-"""Methods that give the same kind of value whatever they are called on."""
+"""Methods that return the same kind of value for any receiver."""
 _FUNCTIONS: dict[str, Type] = {
     **dict.fromkeys(("now", "uuid", "path_to_key", "String", "JSON.stringify", TYPEOF), TEXT),
     **dict.fromkeys(("encodeURIComponent", "decodeURIComponent", "encodeURI", "decodeURI"), TEXT),

@@ -93,7 +93,7 @@ class Definitions:
         """The definitions whose type was refined, in order."""
         self._later: list[int] = []
         self.computed: dict[Computed, Definition] = {}
-        """The definitions of fields that the scope computes by itself. They hold in the whole run."""
+        """The definitions of derived fields. They hold in the whole run."""
         self.sources = scope.sources
         written = {step: fields_of(step) for step in scope.walk()}
         self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
@@ -372,7 +372,7 @@ class Branch:
 
 def _branches(regions: tuple[Region, ...], definitions: Definitions, clauses: Clauses) -> dict[str, Branch]:
     found = [_branch(region, definitions) for region in regions]
-    # Values from the start of the run are not written by a branch, whatever it writes later.
+    # Values from the start of the run are not written by a branch, even if it writes the field later.
     written = [branch.masks & ~definitions.start for branch in found]
     forgotten = [_clauses_of(branch.fields, clauses) for branch in found]
     # The union of all branches but one, from prefix and suffix unions: comparing all pairs would be quadratic.

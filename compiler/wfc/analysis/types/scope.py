@@ -45,7 +45,7 @@ from wfc.template import Template, parse_template
 from wfc.yaml import Node, Scalar, Span
 from wfc.yaml.nodes import resolve_plain
 
-# What input declarations say beyond the type.
+# The constraints of input declarations beyond the type.
 
 
 def input_types(scope: Scope) -> dict[str, Type]:

@@ -81,7 +81,7 @@ class Unreached:
     why: str
     """not come to, not decided by answers, never true, never false, did not fail, or not used up."""
     condition: str = ""
-    """What decides it, where a run came to it."""
+    """The values that decide it, if a run reached it."""
 
     def to_data(self) -> dict[str, Any]:
         found = {

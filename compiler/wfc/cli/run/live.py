@@ -294,7 +294,7 @@ def _answer_words(value: Any) -> str:
 
 
 def _message(masked: Reply, asked: Asked) -> str:
-    """What an action shows to a person, with secrets redacted."""
+    """The text of an action for a person, with secrets redacted."""
     from wfc_runtime.service import actions_of
 
     shown = [one["parameters"] for one in actions_of(masked) if one["step_id"] == asked.step_id]

@@ -74,13 +74,13 @@ class Trail:
         self._seen: dict[str, int] = {}
         self._names = StepNames(service)
         self.messages: list[str] = []
-        """What the workflow has told the user, until it is shown."""
+        """Messages of the workflow to the user that have not been shown yet."""
 
     def news(self, run: str) -> list[str]:
         """The steps that a run has entered since the last call, and the failures that it has recovered from."""
         found: list[str] = []
         for event in events_of(self._service, run, self._seen.get(run, 0)):
-            # Each event is shown once, whatever is asked in between.
+            # Each event is shown once, regardless of questions in between.
             self._seen[run] = event["seq"]
             found += self._words(run, event)
         return found
@@ -92,14 +92,14 @@ class Trail:
 
 
 def not_a_failure(note: dict[str, Any]) -> str:
-    """What a note of the history says that is about no failed step; empty for others."""
+    """The text of a note that is not about a failed step; empty for others."""
     if "left_after" in note:
         return f"{note['step_id']} left after {note['left_after']} turns"
     return f"{note['derived']} could not be computed ({note['message']})" if "derived" in note else ""
 
 
 def _noted(note: dict[str, Any]) -> str:
-    """What a note of the history says, in a few words."""
+    """A short summary of a note of the history."""
     if said := not_a_failure(note):
         return said
     after = next((word for key, word in _AFTER.items() if key in note), "tried again")

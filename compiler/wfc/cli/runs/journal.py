@@ -86,7 +86,7 @@ def _phase(one: Line) -> str:
 
 
 def _changes(one: Line) -> Iterator[str]:
-    """What git showed about a phase."""
+    """The result of the git comparison for a phase."""
     if "files_changed" in one:
         how = "proved by git" if one["proof"] == "server" else "claimed"
         yield f"{_count(one['files_changed'], 'file')} changed ({how})"

@@ -57,7 +57,7 @@ _SETTINGS = {
     "run_limits": "How much a run may hold: `input_bytes`, `result_bytes`, `action_bytes`, `state_bytes`, "
     "`served_bytes`, `served_state_bytes`, `derived_bytes`, `all_derived_bytes`, `nesting`, `pending_actions`, "
     "`parallel_children`, `depth`, `moves`, `misfits`.",
-    "exec": "What `wfc serve` may do by itself: `allow`, `read`, `write`, `http`, `blocks`, `roots`, `env`, "
+    "exec": "Actions that `wfc serve` may execute itself: `allow`, `read`, `write`, `http`, `blocks`, `roots`, `env`, "
     "`parallel`, `reply_seconds`. Nothing, unless it is granted here or on the command line.",
     "exec.allow": "Patterns of commands that the server may execute, such as `pytest *`; true is any command, and any "
     "file of the project. On the command line: `--allow-exec`.",

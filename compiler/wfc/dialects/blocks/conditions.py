@@ -126,8 +126,8 @@ Range = tuple[int, int]
 def read_condition(text: str, holes: Sequence[Range] = ()) -> ConditionNode:
     """Parse a condition. Raises `ConditionError` with the position of the first mistake.
 
-    `holes` are the expressions in double braces. One that has the form of a condition is read as such, since more can
-    be said about it; any other, such as one with a filter, is a leaf.
+    `holes` are the expressions in double braces. One that has the form of a condition is parsed as such, since more can
+    be checked in it; any other, such as one with a filter, is a leaf.
     """
     return _Parser(text, list(condition_tokens(text, holes))).whole()
 

@@ -102,7 +102,7 @@ def combination(word: str, values: list[Expr]) -> Expr:
     decisive = word == "or"
     # The last operand is the result unless an earlier one decides, so only that must be a boolean.
     parts = [as_bool(value, strict=value is values[-1]) for value in values]
-    # `false and x` is false whatever x is, also if x could not be evaluated.
+    # `false and x` is false for every x, even if x could not be evaluated.
     for part in parts:
         if part.is_constant and part.constant is decisive:
             return part

@@ -71,7 +71,7 @@ class InputDeclaration(Shape):
     label = "an input"
 
     type = Field(OneOf(tuple(INPUT_TYPES)), "The type of the value.", required=True, example="str")
-    description = Field(WORD, "What it is for.")
+    description = Field(WORD, "Its purpose.")
     default = Field(ANYTHING, "The value if none is given.")
     required = Field(BOOLEAN, "Whether a run can't start without it; by default, if it has no default.")
 
@@ -101,7 +101,7 @@ class OutputDeclaration(Shape):
     )
     description = Field(WORD, "What it is.")
     required = Field(BOOLEAN, "Whether the block fails without it.", default=True)
-    validation = Field(ANYTHING, "What the value must satisfy: a condition over `value`, or a JSON Schema.")
+    validation = Field(ANYTHING, "A constraint on the value: a condition over `value`, or a JSON Schema.")
     unsafe = Field(BOOLEAN, "Whether the file may be outside the working directory.", default=False)
 
 
@@ -142,7 +142,7 @@ class WorkflowOutput(Shape):
     label = "an output of the workflow"
 
     value = Field(ANYTHING, "The value: text with references, or a condition.", required=True)
-    type = Field(OneOf(tuple(VALUE_TYPES)), "What it is converted to.", example="bool")
+    type = Field(OneOf(tuple(VALUE_TYPES)), "The type that it is converted to.", example="bool")
     description = Field(WORD, "What it is.")
 
 
@@ -206,7 +206,7 @@ class Block(Shape):
 
     id = Field(ID, "The block's name, unique in the workflow.", required=True, example="run_tests")
     type = Field(WORD, "The kind of block.", required=True, example="Shell")
-    description = Field(WORD, "What the block is for.")
+    description = Field(WORD, "The purpose of the block.")
     inputs = Field(BINDINGS, "The inputs of the block, by name.")
     depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks to wait for.")
     condition = Field(CONDITION, "Skip the block unless this is true.", example="${blocks.build.succeeded}")
@@ -246,16 +246,16 @@ class BlocksFile(Shape):
     label = "a workflow"
 
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="build-project")
-    description = Field(WORD, "What it is for.")
+    description = Field(WORD, "Its purpose.")
     version = Field(WORD, "Its version, as text.", default="1.0")
     author = Field(WORD, "Who wrote it.")
     tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.")
-    budget = Field(BUDGET, "What a run may spend.", example={"usd": 5, "steps": 40})
+    budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     inputs = Field(
         MapOf(
             Nested(lambda: InputDeclaration, "an input (`type: ...`)"), "a mapping of name to input", key=NAME
         ),
-        "What a run is started with, by name.",
+        "The inputs of a run, by name.",
     )
     blocks = Field(
         ListOf(

@@ -59,7 +59,7 @@ class BlockNode:
 
     @property
     def is_continued(self) -> bool:
-        """Whether the run goes on as if nothing had happened after it has crashed."""
+        """Whether the run continues normally after the block has crashed."""
         return bool(self.block.setting("continue_on_error")) and self.can_crash
 
     @property

@@ -47,7 +47,7 @@ ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
 
 
 class Mode(Enum):
-    """What an input gets that is a single reference. In double braces, `DATA` keeps the value as well."""
+    """The value of an input that is a single reference. In double braces, `DATA` keeps the value as well."""
 
     TEXT = "text"
     """Text, as everywhere in this language."""
@@ -221,7 +221,7 @@ class RenderTemplateInputs(Shape):
 
     Beside `for`, `if` and `set`, the template may use `macro`, `with`, `filter` and `block`; it can't load other
     templates. The value of a `${...}` in the template becomes part of the template: pass untrusted values as variables.
-    Double braces in a template are its own, whatever the notation of the file.
+    Double braces in a template belong to the template, in every notation of the file.
     """
 
     label = "a RenderTemplate block"
@@ -261,7 +261,7 @@ class LlmCallInputs(Shape):
 
     label = "an LLMCall block"
 
-    prompt = Field(WORD, "What the model is asked.", required=True, example="Summarize the text.")
+    prompt = Field(WORD, "The prompt for the model.", required=True, example="Summarize the text.")
     system_instructions = Field(WORD, "Instructions that come before the prompt.")
     response_schema = Field(ANYTHING, "JSON Schema of the answer, as an object or as JSON text.")
     timeout = Field(TIME, "The time limit in seconds.", default=60)
@@ -280,7 +280,7 @@ class LlmCallInputs(Shape):
         "The name of a conversation, which blocks of the same run with the same name continue, with `wfc run --agent`.",
         example="author",
     )
-    budget = Field(BUDGET, "What the block may spend.", example={"usd": 0.5})
+    budget = Field(BUDGET, "The budget of the block.", example={"usd": 0.5})
     profile = Field(ANYTHING, _BY_AGENT)
     provider = Field(ANYTHING, _BY_AGENT)
     model = Field(ANYTHING, _BY_AGENT)
@@ -299,7 +299,7 @@ class ImageGenInputs(Shape):
 
     label = "an ImageGen block"
 
-    prompt = Field(WORD, "What the image shows.", example="A lighthouse at dusk.")
+    prompt = Field(WORD, "The content of the image.", example="A lighthouse at dusk.")
     operation = Field(WORD, "`generate`, `edit` or `variation`.", default="generate")
     image = Field(WORD, "The image to edit or vary.")
     mask = Field(WORD, "The part of the image to edit, as an image.")
@@ -628,7 +628,7 @@ GATE = replace(
 
 
 def is_template_text(entry: Entry, kind: Kind) -> bool:
-    """Whether an input is a Jinja template by itself, with variables of its own."""
+    """Whether an input is itself a Jinja template with its own variables."""
     return kind.step == "render_template" and entry.key.text == "template"
 
 

@@ -18,8 +18,8 @@ _MILD = frozenset({"WF002", "WF011", "WF501", "WF502", "WF509"})
 
 _SILENT = frozenset({"WF211", "WF304", "WF305", "WF306", "WF412", "WF602"})
 """Rules that do not apply: a read of a block that may not have run has a default (WF211, WF304, WF305), and every
-block keeps its result, whether it is read or not (WF306). What a block retries is its own matter (WF412), and
-a `for_each` has no limit of items (WF602)."""
+block keeps its result, whether it is read or not (WF306). A block decides what it retries (WF412), and a `for_each` has
+no limit of items (WF602)."""
 
 _BY_ENVIRONMENT = 'pass it in `env`, and write "$NAME" in the command'
 _ADVICE = {
@@ -55,7 +55,7 @@ class BlocksLanguage(Language):
     calls_elsewhere = True
     roots = MappingProxyType(
         {
-            "inputs": "what the run was started with",
+            "inputs": "the inputs of the run",
             "blocks": "what blocks gave back, and how they ended",
             "metadata": "the run itself",
         }

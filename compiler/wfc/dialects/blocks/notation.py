@@ -20,7 +20,7 @@ from wfc_runtime.expr.scanner import RAW_END
 PATHS = ("inputs", "blocks", "metadata", "secrets", "each")
 ROOTS = (*PATHS, "tmp")
 _CALLED = ("get", "render")
-# What is a reference even if it can't be parsed, so that a mistake in it is reported and not left as text.
+# Text that is a reference even if it can't be parsed, so that a mistake in it is reported rather than left as text.
 _NAMED = rf"(?:(?:{'|'.join(PATHS)})\s*(?:\.|\[)|tmp\s*(?:-?\}}\}}|\|)|(?:{'|'.join(_CALLED)})\s*\()"
 _BEGINS = re.compile(rf"\{{\{{-?\s*(?:not\s+|[(\[]\s*)*{_NAMED}")
 _STATEMENT = re.compile(

@@ -209,7 +209,7 @@ class Results:
         return combination("and", [self._is_there(node, at), self._test(node, at, " is not ok")])
 
     def _test(self, node: BlockNode, at: Part, test: str) -> Expr:
-        """What a test says of the whole result."""
+        """The meaning of a test of the whole result."""
         return replace(self._of(node, at, test, at.start, at.end, "bool"), level=COMPARISON)
 
     def fact(self, node: BlockNode, at: Part, part: Part) -> Expr:
@@ -283,7 +283,7 @@ START_TIME, EXECUTION_ID = "start_time", "execution_id"
 _STARTED_AT = "started_at"
 OF_WORKFLOW = ("workflow_name", START_TIME, _STARTED_AT, EXECUTION_ID)
 SCRATCH = "${SCRATCH}"
-"""What `{{tmp}}` stands for: the folder of the run. A server puts its path there before a shell sees the command."""
+"""The value of `{{tmp}}`: the folder of the run. A server puts its path there before a shell sees the command."""
 _TYPES = {
     "string": "str",
     "number": "float",

@@ -179,7 +179,7 @@ def _deliverables(text: Composer, phase: PhaseNode, member: Member, author: Auth
 
 
 def _last_round(text: Composer, fields: dict[str, str]) -> None:
-    """What the person wants changed, and what fell short: empty in the first round."""
+    """The changes that the person asked for, and the shortcomings; empty in the first round."""
     if "feedback" in fields:
         answer = f"state.{fields['feedback']}"
         text.add(

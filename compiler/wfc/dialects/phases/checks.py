@@ -325,7 +325,7 @@ def _overlap(first: Member, second: Member, why: str, entry: str, phase: PhaseNo
     )
 
 
-# What texts call and read.
+# The calls and reads in texts.
 
 
 def _check_calls(phase: PhaseNode | None, scalar: Scalar, mission: Mission, reports: Reports) -> None:

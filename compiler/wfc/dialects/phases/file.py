@@ -32,7 +32,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence
 from wfc_runtime.scopes import is_path, scope_parts
 
 RULES = ("all agents success", "any agent success", "all agents done")
-"""What `completion` can say about the reports of a phase. Other text is a goal for the agents."""
+"""The named conditions of `completion` on the reports of a phase. Other text is a goal for the agents."""
 MODES = ("auto", "relay", "direct")
 TIMEOUT = 3600
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
@@ -60,11 +60,11 @@ TEXTS = TextsType()
 
 
 class ScopeLimits(Shape):
-    """What belongs to a scope, and what does not."""
+    """The inclusions and exclusions of a scope."""
 
     label = "a scope"
 
-    include = Field(TEXTS, "What belongs to it.", example=["src/", "tests/"])
+    include = Field(TEXTS, "The paths or topics that belong to it.", example=["src/", "tests/"])
     exclude = Field(TEXTS, "What does not.", example=["src/vendor/"])
 
 
@@ -222,12 +222,12 @@ class ProofType(FieldType["Word | GitProof"]):
 
 
 class Role(Shape):
-    """What every agent of a role has, unless its phase says otherwise."""
+    """The defaults for all agents of a role; a phase can override them."""
 
     label = "a role"
 
     subagent_type = Field(WORD, "The client's agent that plays the role.", example="general-purpose")
-    scope = Field(ScopeType(), "What it handles: paths and patterns, or words.", example=["src/api/"])
+    scope = Field(ScopeType(), "Its scope: paths and patterns, or words.", example=["src/api/"])
     prompt = Field(TEXT, "Its brief. By default the body of its agent file, or made from the phase.")
     outputs = Field(TEXTS, "The files that it writes, or what it promises.", example=["docs/design.md"])
     tools = Field(ListOf(WORD, "a list of tools"), "The tools that it has.", example=["Read", "Write"])
@@ -261,7 +261,7 @@ class Phase(Shape):
     id = Field(ID, "Its name, unique in the mission; by default `phase-<number>`.", example="design")
     number = Field(COUNT, "Its place in the order; unique.", required=True, example=1)
     name = Field(WORD, "Its title; by default the id.", example="Design")
-    description = Field(TEXT, "What the phase is for; part of every brief.")
+    description = Field(TEXT, "The purpose of the phase; part of every brief.")
     requires = Field(
         RequiresType(), "The phases whose success it needs and whose reports its agents get.", example=1
     )
@@ -292,7 +292,7 @@ class Phase(Shape):
     )
     on_error = Field(
         OneOf(("ask", "continue")),
-        "What happens if the phase falls short: `ask` the person, or `continue` without the phases that require it.",
+        "The reaction if the phase falls short: `ask` the person, or `continue` without the phases that require it.",
         default="ask",
     )
     timeout = Field(SECONDS, "The time limit of each agent in seconds.", default=TIMEOUT)
@@ -315,11 +315,11 @@ class PhasesFile(Shape):
 
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="new-feature")
     version = Field(WORD, "Its version, as text.", default="1.0")
-    description = Field(WORD, "What it is for.")
-    inputs = Field(INPUTS, "What a run is started with, by name.")
-    objective = Field(TEXT, "What the mission is to achieve; part of every brief.")
-    scope = Field(ScopeType(), "What the mission covers: text, a list, or `{include, exclude}`.")
-    constraints = Field(TEXTS, "What all agents must observe.")
+    description = Field(WORD, "Its purpose.")
+    inputs = Field(INPUTS, "The inputs of a run, by name.")
+    objective = Field(TEXT, "The goal of the mission; part of every brief.")
+    scope = Field(ScopeType(), "The scope of the mission: text, a list, or `{include, exclude}`.")
+    constraints = Field(TEXTS, "Rules for all agents.")
     success_criteria = Field(TEXTS, "How one knows that the mission has succeeded.")
     profile = Field(OneOf(("simple", "standard", "complex")), "The size of the mission. It has no effect.")
     mcp = Field(

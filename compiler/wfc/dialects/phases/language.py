@@ -18,7 +18,7 @@ class PhasesLanguage(Language):
     step = "phase"
     roots = MappingProxyType(
         {
-            "inputs": "what the run was started with",
+            "inputs": "the inputs of the run",
             "phases": "the reports of the phases that this one requires, as in `phases.design.architect.summary`",
         }
     )

@@ -155,7 +155,7 @@ def _scan(source: Source) -> tuple[list[Fence], Span | None, Fence | None, list[
     is_comment = False
     for start, line in lines[first:]:
         if opened is None and (is_comment or line.lstrip(" \t").startswith("<!--")):
-            # What is commented out is no part of the program.
+            # Commented-out text is not part of the program.
             is_comment = "-->" not in line
         elif opened is not None:
             opening, place, begin = opened

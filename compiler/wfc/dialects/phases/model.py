@@ -121,7 +121,7 @@ class PhaseNode:
 
     @property
     def criteria(self) -> list[tuple[Scalar, Scalar | None]]:
-        """What every report must give evidence for, each with its explanation."""
+        """The criteria that every report must give evidence for, each with its explanation."""
         match self.shape.completion.node if self.shape.completion else None:
             case Sequence(items=items):
                 return [(one, None) for one in items if isinstance(one, Scalar)]
@@ -156,7 +156,7 @@ class Mission:
     """In the order of their numbers."""
     known: Agents
     folder: str
-    """The folder of the mission, relative to the project; empty if it has none of its own."""
+    """The folder of the mission, relative to the project; empty if it does not have one."""
 
     @property
     def mode(self) -> str:

@@ -141,7 +141,7 @@ def _moves(
 
 
 def _steps(segments: tuple[str, ...], at: int) -> Iterator[tuple[str, int]]:
-    """What the next segment of a path may be, and the place after it. `**` may also stand for none."""
+    """The possible next segments of a path, each with the position after it. `**` may also stand for none."""
     while at < len(segments) and segments[at] == ANY_DEPTH:
         yield "*", at
         at += 1

@@ -64,7 +64,7 @@ class Composer:
         self._parts.append((text, None))
 
     def literal(self, text: str) -> None:
-        """A text that is never evaluated, whatever it has in it."""
+        """A text that is never evaluated, whatever it contains."""
         self.add(as_literal(text))
 
     def written(self, scalar: Scalar) -> None:

@@ -1,4 +1,4 @@
-"""Computed fields: what a transform is, and what it is computed from."""
+"""Computed fields: the forms of a transform, and its inputs."""
 
 from __future__ import annotations
 

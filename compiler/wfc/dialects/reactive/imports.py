@@ -22,7 +22,7 @@ from wfc.suggest import nearest
 from wfc.yaml import Mapping, Span, YamlLimits, parse_document, read_source
 
 _OTHER_PARTS = ("steps", "blocks", "phases", "workflow", "imports")
-"""What a file without tasks may be imported for."""
+"""The parts that can be imported from a file without tasks."""
 
 
 def add_imported(file: ReactiveFile, around: Surroundings, reports: Reports) -> None:
@@ -114,7 +114,7 @@ class _Imports:
         config = self._around.config
         limits = config.limits
         text = self._around.files[path]
-        if "\ufffd" in text:  # What can't be decoded was replaced by this character.
+        if "\ufffd" in text:  # Bytes that can't be decoded were replaced by this character.
             self._unusable(word.span, f"`{path}` is not UTF-8 text")
             return
         shown = os.path.relpath(os.path.join(config.root, path))

@@ -35,7 +35,7 @@ class Update(Shape):
 
     label = "a state update"
 
-    path = Field(WORD, "What is written, such as `raw.results` or `raw.seen.{{ item }}`.", required=True)
+    path = Field(WORD, "The target, such as `raw.results` or `raw.seen.{{ item }}`.", required=True)
     value = Field(ANYTHING, "The value; by default the whole result of the step.")
     operation = Field(OneOf(OPERATIONS), "How it is written.", default="set")
     transform = Field(WORD, "An old word for `value`.")
@@ -46,7 +46,7 @@ UPDATES = ListOf(UPDATE, "a list of updates (`path`, `value`)")
 
 
 class Handling(Shape):
-    """What happens when a step fails."""
+    """The reaction to a failed step."""
 
     label = "`error_handling`"
 
@@ -57,7 +57,7 @@ class Handling(Shape):
     retry_count = Field(SIZE, "The same as `max_retries`.")
     retry_delay = Field(SIZE, "The milliseconds between attempts.")
     fallback_value = Field(Constants(), "The result if all attempts fail.")
-    error_message = Field(WORD, "What the user reads about the failure.")
+    error_message = Field(WORD, "The message for the user about the failure.")
 
 
 class ReactiveStep(Shape):
@@ -70,7 +70,7 @@ class ReactiveStep(Shape):
 
     id = Field(ID, "The step's name; by default its type and a number.", example="run_tests")
     type = Field(WORD, "The kind of step.", required=True)
-    description = Field(WORD, "What the step is for.")
+    description = Field(WORD, "The purpose of the step.")
     execution_context = Field(OneOf(("server", "client")), "Who executes it: the server, or the agent.")
 
 
@@ -83,7 +83,7 @@ class _Fallible(ReactiveStep):
 
     on_error = Field(
         OneOf(("fail", "continue", "retry")),
-        "What happens when it fails. With `continue`, the updates of a command that ran are still applied.",
+        "The reaction to a failure. With `continue`, the updates of a command that ran are still applied.",
         default="fail",
     )
     retry_count = Field(SIZE, "How often it is tried again, with `retry`.")
@@ -96,7 +96,7 @@ class _Fallible(ReactiveStep):
 class _Answered(_Fallible):
     """A step with a result."""
 
-    state_update = Field(UPDATE, "What the result changes.")
+    state_update = Field(UPDATE, "The state updates to make with the result.")
     state_updates = Field(UPDATES, "Several updates, which are written together.")
     store_result = Field(WORD, "The field that gets the whole result.", example="raw.lint_issues")
     timeout = Field(TIME, "The time limit in seconds.")
@@ -128,16 +128,14 @@ class UserInput(_Answered):
     label = "a user_input step"
 
     prompt = Field(TEXT, "The question.", required=True, example="Which branch?")
-    instructions = Field(TEXT, "What the agent should know when it asks.")
+    instructions = Field(TEXT, "Context for the agent that asks.")
     input_type = Field(
         OneOf(("string", "number", "boolean", "choice", "text", "integer")),
         "The type of the answer.",
         default="string",
     )
     choices = Field(ANYTHING, "The options of a `choice`.", example=["staging", "production"])
-    validation = Field(
-        Nested(lambda: Rules, "a mapping of validation rules"), "What the answer must satisfy."
-    )
+    validation = Field(Nested(lambda: Rules, "a mapping of validation rules"), "Constraints on the answer.")
     validation_pattern = Field(WORD, "The same as `pattern` of `validation`.")
     default = Field(Constants(), "The value of an empty answer.")
     max_retries = Field(
@@ -342,7 +340,7 @@ class Conditional(ReactiveStep):
 class While(_Loop):
     """Repeat steps while a condition holds.
 
-    `loop.iteration` counts the turns from 1. After `max_iterations` the run goes on behind the loop.
+    `loop.iteration` counts the turns from 1. After `max_iterations`, the run continues after the loop.
 
     ```yaml
     - id: until_clean
@@ -410,10 +408,10 @@ class ParallelForeach(_Answered):
     sub_agent_task = Field(WORD, "The task to run for each item.", required=True, example="fix_batch")
     max_parallel = Field(COUNT, "The maximum number of sub-agents at the same time.", default=10)
     wait_for_all = Field(BOOLEAN, "Whether the run waits for all of them; it always does.", default=True)
-    sub_agent_prompt_override = Field(TEXT, "What each sub-agent is told instead of the standard prompt.")
+    sub_agent_prompt_override = Field(TEXT, "The prompt for each sub-agent, instead of the standard one.")
     inputs = Field(BINDINGS, "The task's inputs, as expressions over `item`, `index` and the fields.")
     on_sub_agent_error = Field(
-        Nested(lambda: SubAgentErrors, "a mapping with `strategy`"), "What happens when a sub-agent fails."
+        Nested(lambda: SubAgentErrors, "a mapping with `strategy`"), "The reaction to a failed sub-agent."
     )
 
 
@@ -428,8 +426,8 @@ class WaitStep(ReactiveStep):
     kind = "wait_step"
     label = "a wait_step"
 
-    message = Field(TEXT, "What the user reads.")
-    timeout_seconds = Field(TIME, "The seconds after which the run goes on by itself.")
+    message = Field(TEXT, "The text for the user.")
+    timeout_seconds = Field(TIME, "The seconds after which the run continues without an answer.")
 
 
 class IncludeWorkflow(_Answered):
@@ -488,7 +486,7 @@ class Exit(ReactiveStep):
     kind = "exit"
     label = "an exit step"
 
-    message = Field(TEXT, "What the user reads.")
+    message = Field(TEXT, "The text for the user.")
 
 
 class ApplyHints(_Answered):

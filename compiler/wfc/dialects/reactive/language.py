@@ -50,7 +50,7 @@ class ReactiveLanguage(Language):
             "computed": "the fields that follow from others",
             "this": "both, a computed field first",
             "global": "the fields of the whole run, which sub-agents share",
-            "inputs": "what the run was started with",
+            "inputs": "the inputs of the run",
             "loop": "the turn of the innermost loop: `iteration`, `item`, `index`",
         }
     )

@@ -60,12 +60,12 @@ TEXT_OR_NUMBER: FieldType[Word] = ScalarType(
 
 
 class Rules(Shape):
-    """What the value of an input or an answer must satisfy."""
+    """Constraints on the value of an input or an answer."""
 
     label = "a validation"
 
     pattern = Field(WORD, "A regular expression that must match somewhere in the text.", example="^[a-z]+$")
-    error_message = Field(WORD, "What the user reads when the answer does not fit.")
+    error_message = Field(WORD, "The message for the user when the answer is invalid.")
     min = Field(NUMBER, "The smallest number.")
     max = Field(NUMBER, "The largest number.")
     min_length = Field(SIZE, "The minimum number of characters.")
@@ -81,10 +81,10 @@ class InputDeclaration(Shape):
     label = "an input"
 
     type = Field(OneOf(tuple(INPUT_TYPES)), "The type of the value.", default="any", example="string")
-    description = Field(WORD, "What it is for.")
+    description = Field(WORD, "Its purpose.")
     required = Field(BOOLEAN, "Whether a run can't start without it; by default, if it has no default.")
     default = Field(Constants(), "The value if none is given.")
-    validation = Field(Nested(lambda: Rules, "a mapping of validation rules"), "What the value must satisfy.")
+    validation = Field(Nested(lambda: Rules, "a mapping of validation rules"), "Constraints on the value.")
     enum = Field(Constants(), "The allowed values.")
 
     @property
@@ -178,13 +178,13 @@ class DefaultState(Shape):
 
 
 class SubAgentErrors(Shape):
-    """What happens when a sub-agent fails."""
+    """The reaction to a failed sub-agent."""
 
     label = "`on_sub_agent_error`"
 
     strategy = Field(
         OneOf(("retry_failed", "continue", "fail_all")),
-        "Run those that failed again, go on without their results, or cancel the others. By default the others end, "
+        "Run the failed ones again, continue without their results, or cancel the others. By default the others end, "
         "then the step fails.",
     )
     max_retries = Field(COUNT, "How often a failed one is run again.", default=1)
@@ -195,7 +195,7 @@ class SubAgentErrors(Shape):
 
 
 class TaskErrors(Shape):
-    """What a task does when one of its steps fails."""
+    """The reaction of a task to a failed step."""
 
     label = "`error_handling`"
 
@@ -214,7 +214,7 @@ class ErrorCollection(Shape):
 
 
 class WorkflowErrors(Shape):
-    """What happens when a step fails and does not handle that itself."""
+    """The reaction to a failed step that does not handle the failure itself."""
 
     label = "`error_handling`"
 
@@ -244,12 +244,12 @@ class RunConfig(Shape):
 
 
 class Task(Shape):
-    """What a sub-agent does for one item of a `parallel_foreach`: steps, or a prompt."""
+    """The work of a sub-agent for one item of a `parallel_foreach`: steps, or a prompt."""
 
     label = "a task"
     ONE_OF = ("steps", "prompt_template")
 
-    description = Field(WORD, "What the task does.")
+    description = Field(WORD, "The purpose of the task.")
     inputs = Field(INPUTS, "Inputs, or expressions over `item`, `index` and the fields of the workflow.")
     default_state = Field(
         Nested(lambda: DefaultState, "a mapping of fields"),
@@ -259,12 +259,12 @@ class Task(Shape):
     steps = Field(BLOCK, "The steps of the sub-agent.")
     prompt_template = Field(WORD, "The work as one text, for a task without steps.")
     context_template = Field(BINDINGS, "Values that the prompt is sent with.")
-    error_handling = Field(Nested(lambda: TaskErrors, "a mapping"), "What happens when a step fails.")
+    error_handling = Field(Nested(lambda: TaskErrors, "a mapping"), "The reaction to a failed step.")
     timeout_seconds = Field(TIME, "The time limit of one run of the task, in seconds.")
 
 
 class HighUsage(Shape):
-    """What an agent does when its context is nearly full."""
+    """The behaviour of an agent whose context is nearly full."""
 
     label = "`on_high_context_usage`"
 
@@ -277,7 +277,7 @@ class ReactiveFile(Shape):
     label = "a workflow"
 
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="standards:fix")
-    description = Field(WORD, "What it is for.")
+    description = Field(WORD, "Its purpose.")
     version = Field(TEXT_OR_NUMBER, "Its version, as text.", example="1.0.0")
     author = Field(WORD, "Who wrote it.")
     tags = Field(WORDS, "Keywords for finding it.")
@@ -287,7 +287,7 @@ class ReactiveFile(Shape):
         example=["shared/tasks.yaml"],
     )
     config = Field(Nested(lambda: RunConfig, "a mapping of settings"), "Settings of a run.")
-    inputs = Field(INPUTS, "What a run is started with, by name.")
+    inputs = Field(INPUTS, "The inputs of a run, by name.")
     default_state = Field(
         Nested(lambda: DefaultState, "a mapping of fields"), "The state at the start of a run."
     )
@@ -297,12 +297,12 @@ class ReactiveFile(Shape):
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `parallel_foreach` steps run, by name.",
     )
-    error_handling = Field(Nested(lambda: WorkflowErrors, "a mapping"), "What happens when a step fails.")
+    error_handling = Field(Nested(lambda: WorkflowErrors, "a mapping"), "The reaction to a failed step.")
     on_resume = Field(
         ANYTHING, "How a run continues. A durable run continues where it was, with everything that it had."
     )
     on_high_context_usage = Field(
         Nested(lambda: HighUsage, "a mapping with `steps`"),
-        "What an agent does when its context is nearly full. A durable run can stop anywhere, so nothing is needed.",
+        "The behaviour of an agent whose context is nearly full. Not needed, since a durable run can stop anywhere.",
     )
     orchestrator_behavior = Field(ANYTHING, "Advice for the agent that works the run.")

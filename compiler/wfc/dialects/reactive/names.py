@@ -57,7 +57,7 @@ class Fields:
 
 @struct(frozen=True)
 class Meaning:
-    """What a reference stands for."""
+    """The meaning of a reference."""
 
     code: str
     """The expression that replaces it."""
@@ -73,7 +73,7 @@ class Meaning:
     is_mild: bool = False
     """Whether the finding is a warning: the reference still has a value."""
     instead: str = ""
-    """What to write instead, as a whole."""
+    """The complete replacement."""
     candidates: tuple[str, ...] = ()
     """The names that could have been meant."""
     is_own: bool = False
@@ -118,7 +118,7 @@ class Place:
 
 
 def meaning(root: str, first: str | int | None, place: Place, is_member: bool) -> Meaning | None:
-    """What a reference means, by its root and the first part of its path; None if it stays as it is."""
+    """The meaning of a reference, by its root and the first part of its path; None if it stays unchanged."""
     if root in place.local:
         return None
     if root in ("raw", "state", "this", "computed", "global") and root not in place.result:

@@ -1,4 +1,4 @@
-"""What is known about a scope, the workflow or a task: its fields, the ids of its steps, its loops."""
+"""The known facts about a scope (the workflow or a task): its fields, the ids of its steps, its loops."""
 
 from __future__ import annotations
 

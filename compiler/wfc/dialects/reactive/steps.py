@@ -44,7 +44,7 @@ class Steps:
         self.scope = scope
         self.reports = reports
         self._otherwise = otherwise
-        """What happens when a step fails that does not say so itself: `continue`, or nothing."""
+        """The reaction to a failed step without its own setting: `continue`, or nothing."""
 
     def block(self, steps: Iterable[ReactiveStep] | None, place: Place) -> Sequence:
         """A list of steps. An `agent_prompt` and the `agent_response` right behind it are one action."""
@@ -302,7 +302,7 @@ class Steps:
         return [self._core(prompt, place, "delegate", keys, own, texts)]
 
     def _response(self, step: kinds.AgentResponse, place: Place) -> list[Node]:
-        """An answer without a prompt before it: the step asks by itself."""
+        """An answer without a prompt before it: the step itself asks."""
         keys, texts = self._answered(step, place, _RESPONSE, "result")
         keys["instructions"] = made("Answer with what the work so far has given.", step.span)
         keys["result_schema"] = _both(step.response_schema, None, step.span)

@@ -304,7 +304,7 @@ def _rules(declared: InputDeclaration) -> Iterator[Entry]:
         yield outer
 
 
-# What computed fields read of loops.
+# The loop values that computed fields read.
 
 
 def _loop_names(schema: StateSchema | None) -> frozenset[str]:

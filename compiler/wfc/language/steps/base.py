@@ -167,7 +167,7 @@ class Step(Shape):
     acts: ClassVar[bool] = False
     """Whether it may change something outside of the run: files, services, what an agent works on."""
     is_step: ClassVar[bool] = True
-    """Whether it is a step of the flow; a field that a scope computes by itself is none."""
+    """Whether it is a step of the flow; a derived field is not."""
     belongs_to: str | None = None
     """For a step that a dialect has added: the step of the author's that it is part of, or "" if there is none."""
     written_type: str = ""
@@ -183,7 +183,7 @@ class Step(Shape):
 
     id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
     type = Field(WORD, "The kind of step.", required=True)
-    description = Field(WORD, "What the step is for; also written to the generated module.")
+    description = Field(WORD, "The purpose of the step; also written to the generated module.")
     needs_state = Field(
         WORDS, "The state fields that this step's expressions may read.", example=["build_output"]
     )
@@ -216,7 +216,7 @@ class Step(Shape):
     @cached_property
     def _all_texts(self) -> list[Text]:
         found: list[Text] = []
-        # In the order of the file, whatever the order of the fields is.
+        # In the order of the file, not of the declared fields.
         for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
             value = self.values.get(name)
             if value is not None and not isinstance(value, (Word, Literal)):
@@ -411,7 +411,7 @@ def _changed(changes: list[Update] | None) -> dict[str, tuple[Span, Type]]:
 ERROR = types.Record(
     "", tuple(types.Property(name, types.TEXT) for name in ("code", "message", "step_id")), open=False
 )
-"""What a step knows about a failure."""
+"""The settings of a step for failures."""
 
 
 class Fallible(Step):
@@ -419,7 +419,7 @@ class Fallible(Step):
 
     on_error = Field(
         OnErrorType(),
-        "What to do when the step fails: `fail` the run, `continue` after it, `defer` (continue, and fail the run with "
+        "The reaction to a failure: `fail` the run, `continue` after it, `defer` (continue, and fail the run with "
         "this error at its end), or `{goto: <step>}`.",
         default="fail",
     )
@@ -445,7 +445,7 @@ class Waiting(Fallible):
 
     failure_message = Field(
         TEXT,
-        "What the user is told when the step has failed; `error` has its `code`, `message` and `step_id`.",
+        "The message for the user when the step has failed; `error` has its `code`, `message` and `step_id`.",
     )
 
     def local_names(self) -> dict[Text, dict[str, Type]]:

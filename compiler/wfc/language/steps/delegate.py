@@ -99,7 +99,7 @@ class Delegate(Action):
         "`worktree`: the agent works in a git worktree and on a branch of its own, which are in the result as "
         "`worktree` if it has changed something.",
     )
-    budget = Field(BUDGET, "What the step may spend.", example={"usd": 0.5})
+    budget = Field(BUDGET, "The budget of the step.", example={"usd": 0.5})
 
     @property
     def agent_name(self) -> str | None:

@@ -16,7 +16,7 @@ class Each(Fallible):
     """Repeat steps for each item of a list, one after the other, on the workflow's own state.
 
     `items` is evaluated once. Inside, the item is called `item` and its index, from 0, `index`; `as` and `index_as`
-    give them other names, which nested loops need. `break` leaves the loop, `continue` goes on with the next item. To
+    give them other names, which nested loops need. `break` leaves the loop, `continue` starts the next item. To
     work on items in parallel or in runs of their own, use `foreach`.
 
     ```yaml

@@ -29,7 +29,7 @@ from wfc.yaml import Span
 
 
 class ChildErrors(Shape):
-    """What a foreach does when a child fails."""
+    """The reaction of a foreach to a failed child."""
 
     label = "`on_child_error`"
 
@@ -99,7 +99,7 @@ class Foreach(Changing, Waiting, Retried):
         "`worktree`: the agents of each child work in a git worktree and on a branch of its own, which are kept if "
         "something has changed, and are then in the results of its `delegate` steps as `worktree`.",
     )
-    budget = Field(BUDGET, "What the children may spend together.", example={"usd": 2})
+    budget = Field(BUDGET, "The budget of all children together.", example={"usd": 2})
     shares = Field(
         WORDS,
         "State fields that the children work on. Each sees their values from its start and its own changes. All "
@@ -107,7 +107,8 @@ class Foreach(Changing, Waiting, Retried):
         example=["findings"],
     )
     on_child_error = Field(
-        Nested(lambda: ChildErrors, "a mapping with `retries` or `collect`"), "What to do when a child fails."
+        Nested(lambda: ChildErrors, "a mapping with `retries` or `collect`"),
+        "The reaction to a failed child.",
     )
     child_deadline = Field(
         SECONDS_COMPUTED, "The time limit of each child, in seconds; then it fails.", example=600

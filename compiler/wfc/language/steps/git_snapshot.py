@@ -19,7 +19,7 @@ class GitSnapshot(Served):
     """Keep in mind what the project's files contain, for a later `git_changes` step.
 
     The result has the commit (`head`) and the content of each file that differs from it (`files`). The server makes it
-    if its operator allows `git status`; the result is then `proved`. What an agent submits is only claimed. Without
+    if its operator allows `git status`; the result is then `proved`. A submission of an agent is only a claim. Without
     git, or with more than 2,000 files that differ, `skipped` says why there is none.
 
     ```yaml

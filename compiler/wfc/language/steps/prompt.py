@@ -42,8 +42,8 @@ class Option(Shape):
     label = "an option"
 
     value = Field(TEXT, "The answer if the person picks it.", required=True, example="ship")
-    label_ = Field(TEXT, "What the person sees instead of the value.", example="Ship it")
-    description = Field(TEXT, "What picking it means.", example="Deploys to production.")
+    label_ = Field(TEXT, "The text shown to the person instead of the value.", example="Ship it")
+    description = Field(TEXT, "The consequence of choosing it.", example="Deploys to production.")
 
 
 class OptionType(FieldType["Text | Option"]):
@@ -155,13 +155,13 @@ class Prompt(Answered, Waiting):
         default="string",
     )
     default = Field(Constants(), "The value of an empty answer to `text` or `choice`.", example="staging")
-    error_message = Field(WORD, "What the user is told about an answer that does not fit.")
+    error_message = Field(WORD, "The message for the user when the answer is invalid.")
     max_answers = Field(
         COUNT, "The number of invalid answers after which the step fails. By default it never does."
     )
     instructions = Field(TEXT, "More about the question, for the agent that asks it.")
     validation = Field(
-        Nested(lambda: Validation, "a mapping of validation rules"), "What a `text` answer must satisfy."
+        Nested(lambda: Validation, "a mapping of validation rules"), "Constraints on a `text` answer."
     )
 
     @property

@@ -27,7 +27,7 @@ class RunBlock(Served):
 
     block = Field(WORD, "The name of the block type.", required=True, example="Slug")
     inputs = Field(BINDINGS, "Its inputs.", example={"text": "Hello"})
-    about = Field(WORD, "What it does, for an agent that has to do it.")
+    about = Field(WORD, "A description for an agent that has to execute it.")
     timeout = Field(SECONDS_COMPUTED, "The time limit in seconds.", default=60)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
 

@@ -48,7 +48,7 @@ class FileOutput(Shape):
     required = Field(BOOLEAN, "Whether the step fails without it.", default=True)
     validation = Field(
         ANYTHING,
-        "What the value must satisfy: an expression over `value`, or a JSON Schema.",
+        "A constraint on the value: an expression over `value`, or a JSON Schema.",
         example="value >= 80",
     )
     unsafe = Field(BOOLEAN, "Whether the file may be outside the working directory.", default=False)

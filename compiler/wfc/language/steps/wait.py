@@ -12,8 +12,8 @@ from wfc_runtime.contract import WaitResult
 class Wait(Answered):
     """Pause the run.
 
-    The action has a time `resume_at`, after which the run continues by itself. No answer is needed. With `until_answer`
-    it waits for an answer of any kind, at most for `duration_seconds` if that is given.
+    The action has a time `resume_at`, after which the run continues automatically. No answer is needed. With
+    `until_answer` it waits for an answer of any kind, at most for `duration_seconds` if that is given.
 
     ```yaml
     - id: let-dns-settle

@@ -37,7 +37,7 @@ class While(Fallible):
     max_iterations = Field(COUNT, "The maximum number of iterations.", required=True, example=10)
     at_limit = Field(
         OneOf(("fail", "leave")),
-        "What happens if the condition still holds after `max_iterations`: the step fails, or the run leaves the loop.",
+        "The reaction if the condition still holds after `max_iterations`: the step fails, or the run leaves the loop.",
         default="fail",
     )
     count_to = Field(

@@ -122,7 +122,7 @@ class Loops:
                 body = list(walk([inner for block in step.blocks() for inner in block]))
                 inside = {node for one in (step, *body) for node in nodes.get(one, ())}
                 mine = set(nodes.get(step, ()))
-                # A body that can leave by itself, as with `break`, does not depend on the condition.
+                # A body that can leave the loop, as with `break`, does not depend on the condition.
                 if not any(self._leaves(node, inside) for node in inside - mine):
                     yield Loop(step, [condition], _written([step, *body]), _handles_end(step))
 

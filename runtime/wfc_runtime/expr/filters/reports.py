@@ -60,7 +60,7 @@ def reported(run: Run, value: Value) -> dict[str, Value]:
 
 
 def _short_of(rule: str, reports: dict[str, dict[str, Value] | None]) -> tuple[list[str], list[str]]:
-    """What the rule finds, and the agents that it blames."""
+    """The problem that the rule finds, and the agents responsible for it."""
     silent = [agent for agent, report in reports.items() if report is None]
     problems = [f"{agent} has not reported." for agent in silent]
     if rule == "all agents done":

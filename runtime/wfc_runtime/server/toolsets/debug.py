@@ -38,8 +38,8 @@ def update_workflow_state(call: Call, workflow_id: str, updates: Json) -> Reply:
 
 
 def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
-    """What a state field of a run is computed from, directly and transitively, which steps write it, and which
-    other fields are computed from it."""
+    """The inputs of a state field of a run, direct and transitive, the steps that write it, and the fields that are
+    computed from it."""
     from wfc_runtime.server.workflows import dependencies
 
     _, machine, _ = call.context.service.definition(workflow_id)
@@ -134,7 +134,7 @@ def _language_of(call: Call) -> str:
 
 
 def explain_plan(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
-    """What a run of a workflow can ask for, before it is started: its steps and branches, the least and the most
+    """The possible actions of a workflow, before a run is started: its steps and branches, the least and the most
     actions, the tools, agents and commands that it needs, and the steps that wait for a person or for time. With
     `inputs`, a branch that depends on nothing else says how it is `decided`."""
     from wfc_runtime.errors import WfcError

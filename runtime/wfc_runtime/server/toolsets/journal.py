@@ -52,9 +52,9 @@ def log_issue(
     requires_human_review: bool = False,
     issue_id: str = "",
 ) -> Reply:
-    """Keep a problem in the run's journal. With requires_human_review and without a resolution it blocks: a person has
-    to decide, and the replies of the run say so until the resolution is logged. With an issue_id: log the resolution of
-    that issue."""
+    """Record a problem in the run's journal. With requires_human_review and without a resolution it blocks: a person
+    has to decide, and the replies of the run say so until the resolution is logged. With an issue_id: log the
+    resolution of that issue."""
     from wfc_runtime.service.journal_entries import MOST_MESSAGE, Resolved, task_of, text_of
 
     if issue_id:
@@ -273,7 +273,7 @@ TOOLS = (
     Tool(
         complete_phase,
         _WRITES,
-        {"status": "completed (default), failed or skipped.", "summary": "What the phase brought."},
+        {"status": "completed (default), failed or skipped.", "summary": "The outcome of the phase."},
     ),
     Tool(get_context, READS),
     Tool(

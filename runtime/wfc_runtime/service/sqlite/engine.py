@@ -317,8 +317,8 @@ class SqliteService(SqliteViews, Service, Archive):
             cost = usage_in(record)
             levels = list(levels_of(work, loaded, step_id)) if cost else []
             if levels:
-                # A call that was stopped still has a cost. It counts in the nearest run that goes on; if even the root
-                # has ended before the call did, in the root.
+                # A call that was stopped still has a cost. It counts in the nearest run that is still open, or in the
+                # root if even that has ended before the call.
                 going_on = (level for level in levels if level[0].now.status == "running")
                 one, visit = next(going_on, levels[-1])
                 work.unit.note(one, "agent_call", {"step_id": visit, "agent": record})

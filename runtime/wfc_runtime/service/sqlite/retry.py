@@ -43,7 +43,7 @@ def _plan(work: Work, loaded: LoadedRun, step_id: str) -> LoadedRun:
     parent = _parent_of(work.unit, loaded)
     visit = chosen_visit(loaded.now, step_id, parent.row.id if parent else None)
     work.retries[loaded.row.id] = work.whole_retry(loaded, visit)
-    # A parent that failed only because of this child goes on with it.
+    # A parent that failed only because of this child continues with it.
     while parent is not None and parent.now.status == "failed":
         work.retries[parent.row.id] = only(parent.now, parent.row.id, loaded.row.id)
         loaded, parent = parent, _parent_of(work.unit, parent)

@@ -90,7 +90,7 @@ class Work:
         self.refusal: RefusedError | None = None
         """The refusal of an invalid result: raised after its changes have been committed."""
         self.retries: dict[str, Retrying] = {}
-        """What to start over in runs that are reopened; in others, everything that failed."""
+        """The parts to restart in reopened runs; in others, everything that failed."""
 
     @property
     def at(self) -> float:
@@ -315,7 +315,7 @@ class Work:
             except DefinitionError:
                 self._stop_without_module(row, reason)
                 return
-        # It may have ended by itself earlier in this call.
+        # It may have ended earlier in this call.
         if loaded.now.status == "running":
             event = Cancel(at=self.at, id=loaded.next_event_id, reason=reason, keeps=keeps)
             self.apply(loaded, event)
@@ -392,9 +392,9 @@ def submit(
 ) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
-    `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it
-    called. `more` is kept with the event. `shown` is the digest of the question that was shown to the person who
-    answers. `usage` is what the action cost, as far as it was reported.
+    `owner` is the process that executed the action under a claim, either itself or, with `by_agent`, through an agent.
+    `more` is kept with the event. `shown` is the digest of the question that was shown to the person who answers.
+    `usage` is what the action cost, as far as it was reported.
     """
     loaded = work.unit.find(run)
     before = loaded.now.pending
@@ -440,7 +440,7 @@ def submit(
             work.unit.release(claim)
         spend(work, loaded, accounts, cost)
     except RefusedError as refused:
-        # An agent that was told to wait may submit when the clock has already ended the wait.
+        # An agent that was waiting may submit when the clock has already ended the wait.
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
         raise with_next_call(run, loaded.now, refused, looked_at(work, loaded)) from None
@@ -489,6 +489,6 @@ def looked_at(work: Work, loaded: LoadedRun) -> Reply:
     for claim in work.unit.claims(loaded.row):
         row = work.queries.run_of_key(claim.run)
         if row is not None and row.parent == loaded.row.key:
-            # A claim is current, whereas the last answer may be that of a worker who is gone.
+            # A claim is current, whereas the last answer may be from a worker that has exited.
             workers[row.id] = worker("server", claim.at)
     return with_workers(reply, workers.get)

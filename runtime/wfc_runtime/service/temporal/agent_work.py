@@ -60,7 +60,7 @@ class _Held:
 
 @dataclass
 class _Found:
-    """What a run has to do at one moment."""
+    """The runnable work of a run at one moment."""
 
     runnables: list[RunnableAction] = field(default_factory=list)
     related: list[str] = field(default_factory=list)
@@ -197,7 +197,7 @@ class AgentWorker:
         if now.status != "running":
             return _Found(related=[] if seed.parent is None else [seed.parent])
         if seed.held or is_used_up(now):
-            # Nothing is begun until a person has extended the budget.
+            # Nothing starts until a person has extended the budget.
             return _Found(is_settled=False)
         at, scope, is_brief = time.time(), seed.task or seed.workflow, is_briefed(seed.agent)
         leased = {visit for visit, lease in seed.leases.items() if lease["until"] > at}

@@ -62,7 +62,7 @@ class Calls:
     async def look(
         self, run: str, progress: bool = False, masked: bool = False, workers: bool = True
     ) -> Reply:
-        """What a run waits for; with `workers`, also who works on its children, each of which is asked."""
+        """The pending actions of a run; with `workers`, also the workers of its children, each of which is queried."""
         found = await self.said(run, progress, masked)
         if not found.is_quiet or found.unsettled:
             await self.settle(run)

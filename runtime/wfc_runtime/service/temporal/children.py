@@ -79,7 +79,7 @@ class ChildRuns:
         """Children to cancel, each with the reason as Temporal stores it."""
         self._reopens: list[Reopening] = []
         self.plan: dict[str, dict[str, Any]] = {}
-        """What the retry that is being processed starts over, by run."""
+        """The parts that the current retry restarts, by run."""
         self._busy = 0
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._handed_over: set[str] = set()

@@ -109,7 +109,7 @@ class Accepted:
     refusal: RefusedError | None
     outcomes: list[Outcome]
     spending: Spending | None = None
-    """What the root run has to be told."""
+    """The messages for the root run."""
 
 
 class Host:
@@ -148,7 +148,7 @@ class Host:
         self.noted = seed.noted
         """The number of journal events so far."""
         self._logged = {visit: list(found) for visit, found in seed.logged.items()}
-        """What was logged for each visit, also in earlier executions."""
+        """The entries logged for each visit, also in earlier executions."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
         for one in seed.earlier:
@@ -344,7 +344,7 @@ class Host:
         return number
 
     def _still_logged(self) -> dict[str, list[dict[str, Json]]]:
-        """What the next execution needs to complete the reports of pending visits."""
+        """The data that the next execution needs to complete the reports of pending visits."""
         wanted = [visit for visit, one in self.now.pending.items() if takes_report(self.machine, one.state)]
         return {visit: self._logged[visit] for visit in wanted if visit in self._logged}
 
@@ -355,7 +355,7 @@ class Host:
         step_id = answer.step_id
         known = self.answers.get(step_id)
         try:
-            # A pending visit has not been answered yet, whatever an earlier visit of the same name got.
+            # A pending visit has not been answered yet, even if an earlier visit of the same name has.
             if known is not None and step_id not in self.now.pending and not answer.unfit:
                 return Accepted(repeat_reply(self, known, answer.result, reply_to(self, at)), None, [])
             return self._take(answer, at)
@@ -443,7 +443,7 @@ class Host:
         owner = self.leases.get(visit, {}).get("owner")
         if visit not in self.now.pending:
             return
-        # A lease that is over and that nobody else took is as good as one that is not.
+        # An expired lease that nobody else took is still valid.
         if answer.owner is not None and owner != answer.owner:
             raise not_claimed_error(visit)
         if answer.owner is None and visit in self.leased(at):
@@ -463,7 +463,7 @@ class Host:
     def _charge(
         self, cost: dict[str, float], accounts: dict[str, Any], at: float
     ) -> tuple[list[Outcome], Spending | None]:
-        """Charge a cost here if this is the root run; otherwise return what the root run has to be told."""
+        """Charge a cost here if this is the root run; otherwise return the message for the root run."""
         if not (cost and accounts):
             return [], None
         spending = Spending(cost, accounts)
@@ -642,7 +642,7 @@ def deterministic(limits: Limits) -> Limits:
 
 
 def _joined(first: Outcome, then: Outcome) -> Outcome:
-    """What two events ask for together."""
+    """The combined requests of two events."""
     return replace(
         then,
         started=[*first.started, *then.started],

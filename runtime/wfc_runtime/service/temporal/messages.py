@@ -58,13 +58,13 @@ class Seed:
     earlier: list[dict[str, Any]] = field(default_factory=list)
     """The history from that engine, if it is moved along."""
     retry: dict[str, Any] | None = None
-    """What to start over in a run that had failed, and in its children: {"plan": {run: ...}}."""
+    """The parts to restart in a failed run and in its children: {"plan": {run: ...}}."""
     note: dict[str, Any] | None = None
-    """What to enter into the journal of a run that had ended: the arguments of a `Note`."""
+    """The entry for the journal of an ended run: the arguments of a `Note`."""
     noted: int = 0
     """The number of journal events in earlier executions."""
     logged: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
-    """What was logged there for visits that are still pending and take a report."""
+    """The entries logged there for visits that are still pending and expect a report."""
     root: str | None = None
     """The run that keeps the accounts of the family; None for that run itself, and where nothing has a budget."""
     accounts: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Answer:
     shown: str | None = None
     """The digest of the action that was displayed to the person who answers."""
     usage: dict[str, float] = field(default_factory=dict)
-    """What the work cost, as far as it was reported."""
+    """The reported cost of the work."""
     owner: str | None = None
     """The process that did the work under its lease."""
     call: dict[str, Json] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class BudgetChange:
 
     limits: dict[str, float]
     spent: dict[str, float]
-    """What the family has spent so far."""
+    """The spending of the family so far."""
     actor: str | None = None
     at: float | None = None
 
@@ -149,7 +149,7 @@ class SharedAccounts:
 
 @dataclass(slots=True)
 class Spending:
-    """The argument of `spent`: what an answer in the family has cost, for the run that keeps the accounts."""
+    """The argument of `spent`: the cost of an answer in the family, for the run that keeps the accounts."""
 
     usage: dict[str, float]
     accounts: dict[str, Any]
@@ -205,7 +205,7 @@ class Reopening:
 
     child: str
     plan: dict[str, dict[str, Any]]
-    """What to start over, by run. In a run that is not named: everything that failed."""
+    """The parts to restart, by run. In a run that is not named: everything that failed."""
     token: str
     """Identifies the request, so that a repeated one continues the child once."""
     actor: str | None = None

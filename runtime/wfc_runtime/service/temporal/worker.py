@@ -138,7 +138,7 @@ async def _work(
             companion.start()
         await stop.wait()
         if companion is not None:
-            # What it gives back reaches the runs through this worker.
+            # Released actions reach the runs through this worker.
             await asyncio.to_thread(companion.close)
 
 

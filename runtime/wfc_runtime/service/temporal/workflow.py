@@ -88,7 +88,7 @@ class RunWorkflow:
         self._was_cancelled = seed.moved is not None and self._host.now.status == "cancelled"
         self._awaits_cancel = self._was_cancelled
         self._told = self._host.holds_back
-        """What the children know: whether they are held back."""
+        """The last notification to the children: whether they are held back."""
 
     # -- the run from start to end ---------------------------------------------
 
@@ -300,7 +300,7 @@ class RunWorkflow:
             workflow.upsert_memo(listed)
 
     def _listed(self) -> dict[str, Any]:
-        """What lists show of the run, apart from its search attributes."""
+        """The data of the run for lists, apart from its search attributes."""
         host, seed = self._host, self._host.seed
         # Histories of before lack these events, and a replay must not add them.
         listed: dict[str, Any] = {OVERDUE: host.overdue_at} if seed.lists_overdue else {}
