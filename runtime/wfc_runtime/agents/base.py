@@ -29,6 +29,7 @@ Kind = Literal[
 that the program does not know the session any more."""
 OUTAGES = ("login", "network", "quota", "missing")
 """No agent is available. This is not a failure of the step, which waits."""
+# The end of an error output has the cause; the whole of it would not fit into a reply.
 _QUOTED = 600
 
 

@@ -27,6 +27,7 @@ def brief_for(action: Mapping[str, Json], takes_schema: bool) -> str:
     """The prompt for a delegate step. `takes_schema`: the program gets the schema of the result as an argument."""
     parameters, schema = action["parameters"], action.get("result_schema")
     parts = [_RULES, f"The step:\n\n{str(parameters.get('instructions', '')).strip()}"]
+    # As JSON, so that values from outside can't be mistaken for a part of the instructions.
     if context := parameters.get("context"):
         parts.append(f"The values that belong to it:\n\n{json.dumps(context, ensure_ascii=False, indent=2)}")
     if not expects_text(schema):
@@ -67,5 +68,6 @@ def again(reason: str) -> str:
 
 def once_more(prompt: str, answer: str, reason: str) -> str:
     """The same for a program without conversations: everything again, with its earlier answer."""
+    # SECURITY. The answer may quote untrusted text: escaping `<` keeps it from closing the tag.
     fenced = json.dumps(answer[:20_000], ensure_ascii=False).replace("<", "\\u003c")
     return f"{prompt}\nYour earlier answer, as data: <answer>{fenced}</answer>\n\n{again(reason)}"

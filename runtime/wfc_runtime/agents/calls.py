@@ -17,6 +17,7 @@ from wfc_runtime.execute.base import ExecutionError
 from wfc_runtime.execute.permissions import DEFAULT_ENV
 from wfc_runtime.execute.process import Captured, NotStartedError, run_process
 
+# Only the two ends of a longer output are kept: the first line names the session, the last one the result.
 _OUTPUT = 8 * 1024 * 1024
 _ERRORS = 48 * 1024
 _GRACE = 10.0
@@ -37,10 +38,13 @@ def run_call(
     is_secret: bool = False,
 ) -> Outcome:
     """Run a call to its end. `is_secret`: the result must not be written to the log."""
+    # The operator's arguments come last, so that they override those of the adapter.
     words = [*program.command, *program.adapter.arguments(call), *program.args]
     log.add(json.dumps({"type": "wfc", "command": words, "prompt": call.prompt}, ensure_ascii=False))
     reader = _Lines(program, log, on_progress, is_secret)
     try:
+        # A file and not a pipe: a prompt can be larger than the buffer of a pipe, and a program that never
+        # reads its input would block the writer.
         with tempfile.TemporaryFile() as given:
             given.write(call.prompt.encode("utf-8", "replace"))
             given.seek(0)
@@ -63,9 +67,11 @@ def run_call(
         return Outcome("crash", message=error.message)
     reader.close()
     errors = finished.stderr.text()[0]
+    # Written before the outcome is known, so that the log also explains a call that could not be read.
     if errors and not is_secret:
         log.add(json.dumps({"type": "wfc", "stderr": errors, "exit_code": finished.exit_code}))
     outcome = program.adapter.outcome(call, _lines(finished.stdout), errors, finished.exit_code)
+    # The outcome is still read for a stopped call, because what it has cost so far counts.
     if finished.stopped:
         return replace(outcome, kind="stopped", message="the call was stopped")
     if finished.timed_out:
@@ -82,6 +88,7 @@ def _environment(program: Program) -> dict[str, str]:
 
 
 def _lines(stream: Captured) -> list[str]:
+    # The line break keeps two halves of different lines from being read as one JSON object.
     head, tail = stream.ends
     found = (head + tail) if stream.total <= len(head) + len(tail) else head + b"\n" + tail
     return found.decode("utf-8", "replace").split("\n")
@@ -112,6 +119,7 @@ class _Lines:
 
     def _take(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
+        # Progress messages quote the output, so they are suppressed together with the log.
         if self._is_secret:
             return
         self._log.add(text)

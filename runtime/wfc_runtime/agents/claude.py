@@ -115,6 +115,7 @@ class Claude(Adapter):
         if failure is not None:
             kind, message = failure
             return Outcome(kind, said, message, resets_at=_resets_at(messages), **about)
+        # A server that can't start is not an error for Claude Code (the exit code is 0): only this status shows it.
         broken = [str(one.get("name")) for one in _servers(start) if one.get("status") == "failed"]
         if broken:
             return Outcome("crash", said, f"MCP servers that did not start: {', '.join(broken)}", **about)
@@ -123,6 +124,7 @@ class Claude(Adapter):
         if "structured_output" not in end:
             return Outcome("misfit", said, "the agent returned text instead of a structured result", **about)
         value = end["structured_output"]
+        # Undo the wrapping of `_object_schema`: the program only accepts schemas of objects.
         if not _is_object(call.schema) and isinstance(value, dict):
             value = value.get("value")
         return Outcome("done", value, "", **about)

@@ -64,6 +64,7 @@ class Program:
         if wanted is None:
             return self.tools, self.tools
         found = [one for one in self.tools if one in wanted or one.partition("(")[0] in wanted]
+        # `shell(git *)` is within a granted `shell`, so a step may narrow it to the pattern.
         found += [one for one in wanted if one.partition("(")[0] in self.tools and one not in found]
         return tuple(found), tuple(found)
 
@@ -108,6 +109,7 @@ class Agents:
     wishes: Wishes = field(default_factory=Wishes)
 
     def __post_init__(self) -> None:
+        # All names are resolved at the start: an unknown one must not stop a run after hours of paid work.
         self.program(self.chosen)
         for name, role in self.wishes.roles.items():
             if role.use is not None:
@@ -145,6 +147,7 @@ class Agents:
 
 def operator_file(environ: Mapping[str, str]) -> Path:
     given = environ.get("WFC_AGENTS")
+    # A file that the operator names must exist; the default one may be absent.
     if given:
         return Path(given)
     base = environ.get("XDG_CONFIG_HOME")
@@ -157,6 +160,7 @@ def load_programs(path: Path, project: Path, is_named: bool = False) -> dict[str
     exist."""
     built_in = {name: Program(name, one, (one.program,)) for name, one in ADAPTERS.items() if one.program}
     try:
+        # Without a file, the built-in programs work with their own defaults.
         if not path.exists() and not is_named:
             return built_in
         _require_safe(path, project)
@@ -175,6 +179,7 @@ def _require_safe(path: Path, project: Path) -> None:
             f"{path} is inside the project, where others can change it",
             "Keep the agents' settings in your configuration folder (~/.config/wfc/agents.toml).",
         )
+    # A folder that others can write lets them replace the file, whatever its own mode is.
     for one in (resolved, resolved.parent):
         found = one.stat()
         if os.name == "posix" and found.st_uid not in (0, os.getuid()):

@@ -24,6 +24,7 @@ from wfc_runtime.execute.process import run_process
 
 _SECONDS = 120.0
 _OUTPUT = 256 * 1024
+# Both settings can name a program, and an agent may have changed the configuration of the repository.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 
 
@@ -60,8 +61,10 @@ class Isolated:
         inside = (*_QUIET, f"--git-dir={self.git_dir}", f"--work-tree={self.path}")
         changed = _git(self.path, stop, *inside, "status", "--porcelain", "--untracked-files=normal")
         head = _git(self.path, stop, *inside, "rev-parse", "HEAD").strip()
+        # Commits count as changes too: a clean worktree can still hold the whole work of an agent.
         if changed.strip() or head != self.base:
             return {"path": str(self.path), "branch": self.branch}
+        # Another call holds the shared lock; the last one to finish removes the worktree.
         if not _locked(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
             return None
         _git(self.repository, stop, *_QUIET, "worktree", "remove", "--force", str(self.path))

@@ -44,6 +44,7 @@ _VIEWS = {
 }
 _NOWHERE = ""
 """The view of an address that is no place: the shell alone."""
+# Read from the scripts themselves, so that a new import can't be forgotten in a list of preloads.
 _IMPORTED = re.compile(rb'from "\./([\w./-]+)"')
 
 
@@ -62,6 +63,8 @@ def page_app(
     static = Route("/static/{name:path}", _static, methods=["GET"])
     app = Starlette(
         routes=[*shell, static, *api.routes(), *more],
+        # Pictures and states are text of up to some hundred kilobytes; event streams are not compressed,
+        # since Starlette excludes them.
         middleware=[Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)],
         exception_handlers={404: _not_found},
     )
@@ -138,5 +141,6 @@ def _shell_of(view: str) -> _Asset:
     return _asset("index.html", shell)
 
 
+# Read once: the files belong to the installed package, and a reply needs their digests.
 _ASSETS = _read_assets()
 _SHELLS = {view: _shell_of(view) for view in (*_VIEWS.values(), _NOWHERE)}

@@ -12,8 +12,10 @@ from typing import Any
 from wfc_runtime.errors import WfcError
 from wfc_runtime.service import Reply, Service
 
+# Polling one cursor is a single indexed query, so 20 times a second is cheap and looks immediate.
 EVERY = 0.05
 ALIVE_SECONDS = 15.0
+# A browser tab in the background may read nothing for hours.
 _MOST_QUEUED = 50
 _WATCHED_SECONDS = 30.0
 _MOST_WATCHED = 16
@@ -28,6 +30,7 @@ class _Listener:
         self.queue: asyncio.Queue[Reply | None] = asyncio.Queue()
 
     def tell(self, reply: Reply | None) -> None:
+        # Dropping single events would leave the page wrong; a `resync` makes it load everything again.
         if reply is not None and self.queue.qsize() >= _MOST_QUEUED:
             while not self.queue.empty():
                 self.queue.get_nowait()
@@ -50,6 +53,8 @@ class ChangeFeed:
     def watch(self, run: str) -> None:
         """Somebody looks at a run: its changes matter more than those of others."""
         with self._lock:
+            # Removed and added again: the dictionary is in order of use, and the oldest entry is dropped
+            # first.
             self._watched.pop(run, None)
             self._watched[run] = time.monotonic()
             while len(self._watched) > _MOST_WATCHED:
@@ -73,6 +78,7 @@ class ChangeFeed:
                 try:
                     reply = await asyncio.wait_for(listener.queue.get(), ALIVE_SECONDS)
                 except TimeoutError:
+                    # A comment of the protocol: proxies close connections on which nothing is sent for long.
                     yield ": alive\n\n"
                     continue
                 if reply is None:
@@ -124,6 +130,7 @@ class ChangeFeed:
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
+            # The queues belong to the event loop of the server, and this runs in the thread of the feed.
             if not listener.loop.is_closed():
                 listener.loop.call_soon_threadsafe(listener.tell, reply)
 

@@ -151,6 +151,7 @@ class Api:
 async def _body(request: Request) -> dict[str, Any]:
     try:
         found = json.loads(await request.body())
+    # Deeply nested JSON exhausts the stack of the parser, and is an error of the client like any other.
     except (ValueError, RecursionError):
         raise RequestError("invalid_json", "the body is not JSON") from None
     if not isinstance(found, dict):

@@ -16,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1024 * 1024
 """Larger than any result that a run accepts."""
+# SECURITY. Messages of workflows are untrusted text on this page. Even if some of it became markup, no
+# script, style, form or connection to another site would be allowed.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "worker-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
@@ -77,6 +79,7 @@ class Shield:
         self._bounds = bounds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Startup and shutdown of the application.
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
