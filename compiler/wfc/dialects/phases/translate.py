@@ -37,6 +37,7 @@ _VERSION = "1.0"
 _READ = re.compile(r"\bstate\.([A-Za-z]\w*)")
 _UNKNOWN = "('{}' | parse_json)"
 """A value of any type in the place of a wrong reference, which `checks` reports: no other rule reports it again."""
+# Copied as nodes of the file, so that findings of the core rules point at the author's text.
 _KEPT = ("name", "description", "version", "inputs")
 _DEFINED = ("objective", "scope", "constraints", "success_criteria")
 
@@ -58,6 +59,8 @@ def parse_phases(root: Mapping, around: Surroundings) -> Parsed:
     translation = Translation(mission, reports)
     workflow = read_workflow(translation.root())
     for step in workflow.walk():
+        # Coverage and counts of steps are about the author's steps; findings in the others would point at
+        # text that nobody wrote.
         step.belongs_to = "" if step.name in translation.added else None
         step.added_fields = frozenset({"on_error"})
     return Parsed(
@@ -124,12 +127,16 @@ class Translation:
         self.outline: dict[str, dict[str, Any]] = {}
         self._initial: dict[str, Any] = {}
         self._statuses: dict[str, str] = {}
+        # All names are assigned before any step is made: the text of an agent may refer to the report of
+        # every earlier phase, and the agents' own names must not depend on the steps added for them.
         for phase in mission.phases:
             self._name_agents(phase)
 
     def _name_agents(self, phase: PhaseNode) -> None:
         alone = len(phase.members) == 1
         for member in phase.members:
+            # The step of a single agent has the id of its phase, which is the name that tests and journals
+            # use.
             name = phase.id if alone else f"{phase.id}-{member.role}"
             member.step = self._names.step(name)
             member.report = self._names.field(name)
@@ -173,6 +180,8 @@ class Translation:
             }
             for member in phase.members
         }
+        # Only a phase that can be skipped needs the conditional form; the other one stays readable in the
+        # module.
         if not any(one.may_miss for one in phase.requires):
             return parts
         written = ", ".join(
@@ -187,6 +196,7 @@ class Translation:
     def _phase(self, phase: PhaseNode) -> list[Mapping]:
         field = self._names.field
         self._statuses[phase.id] = field(f"{phase.id}_status")
+        # A phase overwrites this when it ends, so a phase that never runs needs no step of its own.
         self._initial[self._statuses[phase.id]] = "skipped"
         fields: dict[str, str] = {}
         about: dict[str, Any] = {"number": phase.number, "name": phase.title}
@@ -233,6 +243,7 @@ class Translation:
         at = phase.span
         if phase.files:
             fields["files"] = field(f"{phase.id}_files")
+            # Verified by a step, since a report is only the claim of an agent.
             paths = [self._author(phase, one.node) for one in phase.files]
             after.append(
                 self._step(
@@ -248,6 +259,7 @@ class Translation:
             fields["before"], fields["changes"] = (
                 field(f"{phase.id}_{key}") for key in ("before", "changes")
             )
+            # `auto` must never cost an action: without a grant for git, the comparison is skipped.
             otherwise = "skip" if proof == "auto" else "agent"
             before.append(
                 self._step(
@@ -279,9 +291,12 @@ class Translation:
                 self._asked(member, step, found) for member, step in zip(phase.members, steps, strict=True)
             ]
         first = self._forget(found)
+        # Every further round jumps here: reports of the previous round must be cleared first.
         found.entry = self._id(first)
         if not phase.is_parallel:
             return [first, *steps]
+        # Reported here, because the core's message would name a `parallel` step that the author did not
+        # write.
         if len(steps) > AT_ONCE:
             message = f"phase {phase.number} has {len(steps)} agents at the same time; at most {AT_ONCE} are possible"
             self._reports.add(
@@ -296,6 +311,7 @@ class Translation:
 
     def _forget(self, found: _Steps) -> Mapping:
         """Clears the reports of the agents that this round asks: without a new one, an agent must not keep the last."""
+        # Agents that are not asked again keep their report, which later phases read.
         again = found.fields.get("again")
         updates: dict[str, Any] = {}
         for member in found.phase.members:
@@ -544,6 +560,7 @@ class Translation:
             if entry.key.text not in nested or isinstance(entry.value, Scalar):
                 tags = (tag for text in _texts(entry.value) for _, tag in tags_of(text))
                 reads |= dict.fromkeys(name for tag in tags for name in _READ.findall(tag))
+        # Derived from the templates: a list of its own would have to be kept in step with the brief.
         if reads:
             entries.insert(2, Entry(made("needs_state", at), _tree(list(reads), at)))
         return Mapping(at, entries)

@@ -378,6 +378,7 @@ class Steps:
         keys: Keys = {
             "if": own.expression(step.condition.node),
             "max_iterations": step.max_iterations.node if step.max_iterations else made(100, step.span),
+            # In this language the run continues after the last iteration; in the core it would fail.
             "at_limit": "leave",
             "steps": self.block(step.body or step.steps, inside),
         }
@@ -392,6 +393,7 @@ class Steps:
             return []
         item = step.variable_name.text if step.variable_name else "item"
         index = step.index_name.text if step.index_name else "index"
+        # `item` and `index` stay valid beside the author's own names.
         names = {"item": Meaning(item), "index": Meaning(index), item: Meaning(item), index: Meaning(index)}
         inside = replace(place, loops=(*place.loops, Loop(names, Meaning(f"({index} + 1)"))))
         keys: Keys = {
@@ -409,6 +411,7 @@ class Steps:
         return texts.expression(node) if isinstance(node, Scalar) else texts.tree(node)
 
     def _parallel(self, step: kinds.ParallelForeach, place: Place) -> list[Node]:
+        # Accepted and reported rather than refused: the result is right, it only comes later.
         if step.wait_for_all and step.wait_for_all.value is False:
             why = "the run waits for all sub-agents: one that ended before them would lose what they do"
             self._no_effect(step, "wait_for_all", why)
@@ -441,6 +444,7 @@ class Steps:
             path = Sequence(errors.span, target[0]) if target else None
         retries = errors.setting("max_retries") if strategy == "retry_failed" else None
         keys: Keys = {}
+        # The core has no default here, so that a module does not repeat one.
         if retries or path:
             keys["on_child_error"] = mapping(errors.span, retries=retries, collect=path)
         if strategy == "continue":
@@ -461,6 +465,8 @@ class Steps:
             given = [Entry(made(name, tree.span), own.tree(tree.node)) for name, tree in step.inputs.items()]
             keys["with"] = Mapping(step.span, given)
         keys |= self._times(step, own, OTHER_SECONDS)
+        # A default timeout is meant for an agent's answer; a called workflow may take as long as its own
+        # steps.
         if "deadline" not in keys:
             keys.pop("timeout")
         node = self._core(step, place, "call", keys, own, texts)
@@ -529,6 +535,7 @@ def _both(expected: Tree | None, response: Tree | None, at: Span) -> Node:
     first, second = (*found, None, None)[:2]
     if first is None or second is None:
         return first or Mapping(at)
+    # `allOf` would be right as well, but the analyses do not look inside it.
     if _is_plain_object(first) and _is_plain_object(second):
         return _merged_objects(first, second)
     return mapping(at, allOf=Sequence(at, list(found)))

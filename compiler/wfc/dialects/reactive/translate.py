@@ -45,6 +45,7 @@ from wfc.language.values import Tree, plain
 from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 
+# The core requires a version, and files of this language often have none.
 _VERSION = "0.0.0"
 _LOOP_FIELDS = {"iteration": LOOP_ITERATION, "item": LOOP_ITEM, "index": LOOP_INDEX}
 
@@ -52,6 +53,7 @@ _LOOP_FIELDS = {"iteration": LOOP_ITERATION, "item": LOOP_ITEM, "index": LOOP_IN
 def parse_reactive(root: Mapping, around: Surroundings) -> Parsed:
     file = read_file(root)
     reports = Reports()
+    # Before anything else, so that imported tasks and steps are checked like the file's own.
     add_imported(file, around, reports)
     translation = _Translation(file, reports)
     workflow = read_workflow(translation.root())
@@ -89,12 +91,15 @@ class _Translation:
         keys["inputs"] = _inputs(file)
         self.main.loop_names = _loop_names(file.state_schema)
         computed = self._derived(self.main)
+        # Before the tasks, which inherit the types of the fields that they share.
         self._outer = self._initial_of_workflow()
+        # Before the steps: a `parallel_foreach` must know which fields its task shares.
         tasks = {name: self._task(name, task, computed) for name, task in self.tasks.all.items()}
         otherwise = "continue" if errors and errors.setting("on_error") == "continue" else ""
         keys["steps"] = self._steps(self.main, otherwise)
         keys |= self._workflow_errors(errors)
         keys["derived"] = _computed(at, computed)
+        # Last, because the loops and included workflows found in the steps add internal fields.
         keys |= self._state(self.main)
         if file.config and file.config.timeout_seconds:
             keys["deadline"] = file.config.timeout_seconds.node
@@ -160,6 +165,8 @@ class _Translation:
             values: dict[str, Tree] = (state.values.get(tier) or {}) if state else {}
             for name, tree in values.items():
                 places[known[name]] = keys.get(name, at)
+                # A value with an expression can only be computed when the inputs are known; a constant stays
+                # readable in the module.
                 (start if _has_holes(tree.node) else initial)[known[name]] = texts.tree(tree.node)
         owned = (*scope.fields.raw.values(), *scope.fields.globals.values())
         if isinstance(scope.shape, ReactiveFile) or has_own_state(scope.shape):
@@ -235,6 +242,8 @@ class _Translation:
             keys["on_failure"] = Steps(scope, self._reports).block(errors.cleanup_on_error, place)
         if errors and errors.setting("return_on_error") is False:
             keys["completes_on_failure"] = True
+        # A task on the workflow's state needs only those computed fields that its steps read, directly or
+        # not.
         if not own:
             computed = {one: outer[one] for one in needed_derived(scope.reads, outer)}
         shared = _shared(scope, computed, self.tasks, own)
@@ -271,6 +280,7 @@ def _inputs(shape: Written) -> Mapping | None:
     defaults = (state.inputs or {}) if state else {}
     found = {name: _input(declared, defaults.get(name)) for name, declared in (shape.inputs or {}).items()}
     for name, kind in undeclared_inputs(shape).items():
+        # Inputs that only `default_state` mentions exist as well: files of this language rely on it.
         default = defaults.get(name)
         given = default.node if default else None
         found[name] = mapping(shape.span, type=kind or None, default=given, required=False)
@@ -287,6 +297,7 @@ def _input(declared: InputDeclaration | Tree, default: Tree | None) -> Mapping:
     if given is not None:
         keys["default"] = given.node
     needed = declared.required.value if declared.required else given is None
+    # An input with a default never has to be given, even if the file calls it required.
     keys["required"] = bool(needed) and given is None
     keys["description"] = declared.description.node if declared.description else None
     rules = list(_rules(declared))
