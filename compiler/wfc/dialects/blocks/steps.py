@@ -52,6 +52,7 @@ def site_of(node: BlockNode, world: World) -> Site:
 
 def _shown_by(condition: ConditionNode | None, words: tuple[str, ...]) -> set[str]:
     """The blocks that must have ended in one of these states for a condition to hold."""
+    # Only conjuncts prove anything: in `a or b`, either side alone may have been true.
     parts = [part.reference for part in conjuncts(condition) if part.reference] if condition else []
     return {one.names[1] for one in parts if len(one.names) == 3 and one.names[2] in words}
 
@@ -71,23 +72,29 @@ class Skipping:
         own = self._condition(node, origin, inside) if origin else None
         parts = [*needed, own] if own else needed
         whole = combination("and", parts) if parts else literal(True, 0, 0)
+        # A constant `when` would be noise in the module; a block that never runs still needs a step, since
+        # other blocks refer to it.
         if whole.is_constant:
             place = self._unseen.get(node) or (origin.span if origin else node.block.span)
             return None if whole.constant else made(False, place)
         inside.reads |= dict.fromkeys(sorted(whole.reads))
         if origin is not None and node.condition is not None:
             return translated(origin, hole(whole))
+        # Without a condition of the author, the place to report is the dependency that made it necessary.
         wait = next(wait for wait in node.waits if wait.required)
         return made("".join(piece.text for piece in hole(whole)), wait.span)
 
     def _needed(self, node: BlockNode) -> list[Expr]:
         """The success of each required block, without those that another one implies."""
         required = list(dict.fromkeys(self._graph.required(node)))
+        # In a chain a → b → c, the success of b implies that of a: conditions stay short however long the
+        # chain is.
         shown = self._graph.shown_by_others(required)
         found: list[Expr] = []
         for number, name in enumerate(required):
             if self._graph.nodes[name].kind is None or name in shown:
                 continue  # Nothing is known about the former, and other blocks imply the latter.
+            # Each test may rely on the ones before it, because `and` stops at the first that is false.
             site = Site(self._world, node, tuple(required[:number]))
             expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))
             if not expression.is_constant:
@@ -139,6 +146,8 @@ class Skipping:
 
 # The step itself.
 
+# A prompt waits for a person until it is answered, and a state update has no cause of failure that would go
+# away.
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")
 _NO_STATEMENTS = (
     "an input with `{% %}` statements that reads other blocks or secrets can't be read by another block"
@@ -223,6 +232,8 @@ class Steps:
         block, at = node.block, node.block.span
         inside = site_of(node, self._world)
         when = self._skipping.when(node, inside)
+        # Kept apart, because `together` moves the condition to an outer step and each step lists only its own
+        # reads.
         asked, inside.reads = inside.reads, {}
         fields = list(self._fields(node, inside))
         self._whens[node] = (when, tuple(asked), tuple(inside.reads))
@@ -374,6 +385,7 @@ class Steps:
         if when is None:
             return steps
         at = node.block.span
+        # The condition moves to the step around: evaluated twice, it could differ.
         kept = [entry for entry in step.entries if entry.key.text not in ("when", "needs_state")]
         step.entries[:] = [*kept[:2], *_needs_state(own, at), *kept[2:]]
         entries = [Entry(made("id", at), made(name, at)), Entry(made("type", at), made("condition", at))]
@@ -402,6 +414,8 @@ class Steps:
         if kind.step == "prompt":
             yield Entry(made("prompt_type", at), made("text", at))
         if kind.step == "shell":
+            # The language executes its commands itself, so a Shell block goes to the server if it has the
+            # grant.
             yield Entry(made("runner", at), made("server", at))
         for name, default in kind.defaults.items():
             if not any(entry.key.text == name for entry in given):
@@ -533,6 +547,7 @@ def _rendered(node: Scalar, texts: Texts, start: int, end: int) -> Expr:
     before, texts.site.reads = texts.site.reads, {}
     made_text = texts.scalar(node, Mode.TEXT).text
     reads, texts.site.reads = texts.site.reads, before
+    # A rendered text gets only the inputs: with state in it, the reads could not be listed in `needs_state`.
     if reads or "secret(" in made_text:
         raise UnresolvedError("WF202", _NO_STATEMENTS, start, end)
     return Expr((Piece(f"render({made_text!r}, {{'inputs': inputs}})", start, end),), "str")
@@ -555,6 +570,7 @@ def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
     mode = kind.modes.get(entry.key.text, Mode.TEXT)
     if is_template_text(entry, kind) and isinstance(entry.value, Scalar) and texts.notation is BRACES:
         return literal_text(entry.value)
+    # Variables and headers are text for the program: `8080` and `true` must stay as they are written.
     if entry.key.text not in ("env", "headers") or not isinstance(entry.value, Mapping):
         return texts.node(entry.value, mode)
     return replace(
@@ -572,6 +588,7 @@ def _chosen(entry: Entry, texts: Texts) -> Iterator[Entry]:
     assert isinstance(entry.value, Scalar)
     text, at = entry.value.text, entry.value.span
     names = _choices(texts.notation.holes(text), text)
+    # Nothing is known about the values, so every workflow whose name fits the text around them may be called.
     if not names:
         pattern, end = "", 0
         for one in texts.notation.holes(text):

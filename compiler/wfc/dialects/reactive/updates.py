@@ -99,6 +99,7 @@ def _parts(text: str) -> tuple[list[Part], str, tuple[int, int]]:
                     return [], "the path ends with a dot", (at - 1, at)
             continue
         start = at
+        # A dot inside an expression does not separate keys.
         while at < end and text[at] not in ".[":
             at = inside.get(at, at + 1)
         if start == at:
