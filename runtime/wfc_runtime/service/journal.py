@@ -184,6 +184,7 @@ class Book:
         by, agent, phase = self.whose(visit)
         logged = [one for one in self.entries if one.task == visit]
         for number, (kind, content) in enumerate(parts_of(result), 1):
+            # A report repeats entries that its agent has logged before; they stay one entry.
             known = [one for one in logged if one.kind == kind and is_same(kind, one.content, content)]
             if known and kind == "issue" and content.get("resolution") and not known[0].is_resolved:
                 self._resolve(known[0], str(content["resolution"]))
@@ -231,6 +232,7 @@ class Book:
             return within, runs_it, ""
         if effect.kind in HUMAN_KINDS:
             return PERSON, "", self._phase_of(name)[0]
+        # A server step has no agent even if its phase has some.
         if effect.runner == "server":
             return SERVER, "", self._phase_of(name)[0]
         phase, role = self._phase_of(name)
@@ -255,6 +257,7 @@ class Book:
         if name in self.subject.now.pending:
             return True
         step, _, number = name.partition("@")
+        # A visit that was answered is known only by the count of its state.
         state = self._states.get(step)
         turn = int(number) if number.isdecimal() else 1 if not number else 0
         return state is not None and 1 <= turn <= self.subject.now.visits.get(state, 0)
@@ -296,6 +299,8 @@ class Book:
         for bar in bars:
             visited.append(self._own_phase(step_of(str(bar["step_id"]))))
             visit = str(bar["step_id"])
+            # Shell and file steps are no tasks for readers of a journal, unless somebody logged something for
+            # them.
             if bar["type"] != "delegate" and visit not in noted:
                 continue
             task = self.task(visit)
@@ -337,6 +342,8 @@ class Book:
             phase.status = now.status if is_last else "completed"
             phase.ended = max((one.ended for one in tasks), default="")
         result = now.result
+        # The result of a mission has the final word: a phase can end as failed although all of its visits did
+        # not.
         for one in result.get("phases", ()) if isinstance(result, dict) else ():
             if isinstance(one, dict) and one.get("id") == phase.name:
                 phase.status = str(one.get("status", phase.status))

@@ -33,6 +33,8 @@ from wfc_runtime.service.journal_reports import (
     shown_blocker,
 )
 
+# Limits per entry, per task and per run: entries are events of the history, which every reader of the run
+# loads.
 MOST_TEXT, MOST_MESSAGE = 4_000, 500
 MOST_OF_TASK, MOST_OF_RUN = 200, 5_000
 _MOST_ITEMS = 100
@@ -79,6 +81,7 @@ def metadata_of(value: Mapping[str, Json]) -> dict[str, Json]:
 
 def _check_characters(name: str, text: str) -> None:
     try:
+        # JSON may contain half a surrogate pair, which SQLite and clients can't encode.
         text.encode()
     except UnicodeEncodeError:
         raise RequestError(
@@ -90,6 +93,7 @@ def task_of(task_id: str, what: str = "task_id") -> tuple[str, str]:
     """The run, and the name of the task inside it; an empty name for the run itself."""
     run, slash, name = task_id.partition("/")
     try:
+        # Checked before it is looked up: ids appear in messages, paths and queries.
         return check_run_id(run), check_step_id(name) if slash else ""
     except RequestError:
         raise RequestError(
@@ -120,6 +124,7 @@ class Decided:
 
     def reply_for(self, seq: int) -> Reply:
         return {
+            # The number of the event is known only inside the transaction, after the reply has been decided.
             key: value.replace("{seq}", str(seq)) if isinstance(value, str) else value
             for key, value in self.reply.items()
         }
@@ -148,6 +153,7 @@ class Draft:
 
     def check(self, book: Book) -> None:
         now = book.subject.now
+        # An entry after the end would contradict the result that its readers have already seen.
         if now.status != "running" and not self.takes_ended:
             raise RefusedError(
                 "finished",
@@ -176,7 +182,10 @@ class Logged(Draft):
             book.task(self.task)
         by, agent, phase = book.whose(self.task)
         _require_agent(self.requires_agent, agent)
+        # A call whose reply was lost is repeated: the same content returns the existing entry instead of a
+        # second one.
         mine = [one for one in book.entries if one.task == self.task]
+        # Redacted before the comparison, because stored entries are redacted as well.
         content = book.subject.now.mask.value(_without_empty(self.content))
         for one in mine:
             if one.kind == self.kind and is_same(self.kind, one.content, content):
@@ -197,6 +206,8 @@ class Logged(Draft):
                 "Ask the person about them first.",
             )
         about = _without_empty({"task": self.task, "phase": phase, "agent": agent, "by": by})
+        # The mission itself asks the person about issues in reports; a blocker in the replies would ask
+        # twice.
         stopped_by_machine = bool(phases_of(book.subject.machine)) and book.takes_report(self.task)
         return Decided(
             self._reply(f"{self.run}:{{seq}}", blocks),
@@ -225,6 +236,7 @@ class Resolved(Draft):
 
     @property
     def refers(self) -> int | None:  # type: ignore[override]
+        # The issue may be part of a report, which is an event of another kind.
         number = self.issue.rpartition(":")[2].partition(".")[0]
         return int(number) if number.isdecimal() and len(number) < 13 else None
 
@@ -308,11 +320,14 @@ class StartedTask(Draft):
     """The state of the repository, if the server may run git; with `skipped` if it can't be read."""
 
     def proved(self, book: Callable[[], Book], look: Look) -> Draft:
+        # A repeated call must not take a new snapshot: the files that were changed in between would be lost.
         is_there = self.decide(book()).data is None
         return self if is_there else replace(self, before=look(SNAPSHOT, {}))
 
     def decide(self, book: Book) -> Decided:
         self.check(book)
+        # Agents often start a task for the step that they were given; two tasks for one piece of work would
+        # count it twice.
         given = self._given_step(book)
         if given is not None:
             return Decided(_started(book, given, is_step=True))
@@ -341,6 +356,7 @@ class StartedTask(Draft):
             if one.status == "open" and _facts(one) == about:
                 return Decided(_started(book, one.name, one.proof))
         before, name = self.before or {"skipped": ""}, _free_name(book)
+        # Only the parts that the comparison needs: the snapshot is stored with the run.
         kept = {key: before[key] for key in ("head", "files", "modules", "proved") if key in before}
         proof: dict[str, Json] = {} if "skipped" in before else {"proof": "server", "before": kept}
         reply = _started(book, name, "server" if proof else "agent")
@@ -354,6 +370,7 @@ class StartedTask(Draft):
         named = [one for one in pending if self.title in (one, one.partition("@")[0])]
         if not named and self.agent:
             named = [one for one in pending if book.whose(one)[1] == self.agent]
+        # With several candidates a guess could attach work to the wrong step.
         return named[0] if len(named) == 1 else None
 
 
@@ -407,6 +424,7 @@ class CompletedTask(Draft):
             self._check_step(book)
         outcome = book.subject.now.mask.value(self.outcome)
         if task.status != "open":
+            # The same completion again is a repeated call; another one would rewrite the history.
             if (task.status, task.outcome) != (self.status, outcome):
                 raise RefusedError(
                     "task_completed", f"`{book.id_of(self.task)}` was completed with `{task.status}`"
@@ -460,6 +478,7 @@ class CompletedTask(Draft):
         """The files that were changed, and those of them outside the task's areas."""
         if self.changes is not None and "skipped" not in self.changes:
             return list(self.changes.get("changed", ())), list(self.changes.get("outside_scope", ()))
+        # Agents use both names.
         said = self.metadata.get("files_changed", self.metadata.get("files"))
         files = [str(one)[:MOST_MESSAGE] for one in said][:_MOST_FILES] if isinstance(said, list) else []
         patterns = path_patterns(task.areas)
@@ -494,6 +513,8 @@ class StartedPhase(Draft):
     def decide(self, book: Book) -> Decided:
         self.check(book)
         for one in book.phases.values():
+            # The number identifies a phase, so that orchestrators that lost their context do not open it
+            # twice.
             if one.number == self.number:
                 return Decided(self._reply(book, one.name, exists=True))
         name = f"p{self.number}"

@@ -39,6 +39,8 @@ class Filter:
     @classmethod
     def of(cls, given: Mapping[str, Json]) -> Filter:
         known = [one.name for one in fields(cls)]
+        # An unknown filter must be an error: ignored, it would return more than was asked for, without a
+        # sign.
         for name, value in given.items():
             if name not in known:
                 hint = f"{guess(name, known)}Use {', '.join(known)}."
@@ -68,6 +70,8 @@ def _moment(text: str) -> datetime:
             f"`filter.since` is not a time: {text[:40]!r}",
             "Use the form 2026-01-31T12:00:00Z.",
         ) from None
+    # A time without a zone is local time, as in other tools; comparing it with one that has a zone would
+    # raise.
     return found if found.tzinfo is not None else found.astimezone()
 
 
@@ -146,6 +150,7 @@ def _lines(book: Book, wanted: Sequence[str], chosen: Filter) -> list[Line]:
     for entry in book.entries:
         if not chosen.takes(entry.agent, entry.phase, entry.task, entry.at):
             continue
+        # A blocker appears in one section only, so that pages do not count it twice.
         section = "blockers" if entry.is_blocker and "blockers" in wanted else _OF_KIND.get(entry.kind, "")
         if section in wanted:
             found.append((entry.seq, section, shown_entry(book, entry)))
@@ -164,6 +169,7 @@ def _pages(
     for seq, found in groupby(lines, key=lambda line: line[0]):
         group = [(section, line) for _, section, line in found]
         size = sum(size_of(line) for _, line in group)
+        # The first group is always returned, however large it is: an empty page would never end.
         if count and (count + len(group) > limit or size > room):
             return
         if size > most:
