@@ -71,6 +71,7 @@ def kind_of(node: Node) -> str:
 
 def _short(text: str) -> str:
     line = text.split("\n", 1)[0]
+    # A message is one line, however long the value is.
     return line if len(line) <= 40 and line == text else line[:37] + "..."
 
 
@@ -194,6 +195,7 @@ class Computed(FieldType["T | Text"], Generic[T]):
         return f"{self.inner.words}, or an expression `{{{{ ... }}}}`"
 
     def read(self, node: Node, reader: Reader) -> T | Text | None:
+        # Only `{{` makes a template: a plain number keeps the checks of the field's own type.
         return Text(node) if is_template(node) else self.inner.read(node, reader)
 
     def mismatches(self, node: Node) -> list[Mismatch]:
@@ -209,7 +211,9 @@ def is_template(node: Node) -> TypeGuard[Scalar]:
 
 SECONDS_COMPUTED: FieldType[Literal | Text] = Computed(SECONDS)
 FLAG: FieldType[Literal | Text] = Computed(BOOLEAN)
+# Ids become parts of file names, branch names and addresses, so separators and spaces are not allowed.
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
+# A field is read as `state.name` in Jinja, JavaScript and Python.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 ID: FieldType[Word] = ScalarType(
     "a name",
@@ -434,6 +438,8 @@ BRANCHES: FieldType[dict[str, list[Any]]] = MapOf(
 )
 PATTERNS: FieldType[list[Text]] = ListOf(TEXT, "a list of patterns", least=1)
 WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
+# The same words as in the operator's file (`wfc_runtime.agents.settings`), which the runtime parses without
+# the compiler.
 _TOOL = r"read|edit|web|shell(\([^()]+\))?|mcp:[A-Za-z0-9_.-]+"
 _AGENT_TOOL = pattern(_TOOL)
 AGENT_TOOLS: FieldType[list[Word]] = ListOf(

@@ -342,8 +342,7 @@ class Book:
             phase.status = now.status if is_last else "completed"
             phase.ended = max((one.ended for one in tasks), default="")
         result = now.result
-        # The result of a mission has the final word: a phase can end as failed although all of its visits did
-        # not.
+        # The result of a mission has the final word: a phase can count as failed although each visit succeeded.
         for one in result.get("phases", ()) if isinstance(result, dict) else ():
             if isinstance(one, dict) and one.get("id") == phase.name:
                 phase.status = str(one.get("status", phase.status))

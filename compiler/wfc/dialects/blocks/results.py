@@ -31,6 +31,7 @@ from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Scalar, Sequence
 
 STATES = ("succeeded", "failed", "skipped", "status", "outcome")
+# Also the candidates of suggestions for a misspelt name.
 _FACTS = (
     *(*STATES, "operation_succeeded", "wave", "execution_order", "execution_time_ms", "started_at"),
     *("completed_at", "message", "error"),
@@ -85,12 +86,15 @@ class World:
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
     def times_of(self, block: str) -> tuple[str, str]:
+        # On first use only: most files never read times, and each recorded one costs two steps and two
+        # fields.
         if block not in self.times:
             began, ended = (field_name(f"{block}_{word}", self.taken) for word in ("began", "ended"))
             self.times[block] = (began, ended)
         return self.times[block]
 
     def tried_of(self, block: str) -> str:
+        # A block that crashed and one that was skipped both lack a result; only this field tells them apart.
         if block not in self.tried:
             self.tried[block] = field_name(f"{block}_tried", self.taken)
         return self.tried[block]
@@ -131,6 +135,7 @@ class Results:
 
     def may_have_crashed(self, node: BlockNode) -> bool:
         """Whether this may be evaluated after the block has crashed. Outputs are not if that fails the run."""
+        # Any other crash ends the run, so nothing that follows is evaluated.
         is_here = node.is_continued or (self.node is not None and node.is_outlived)
         return is_here and node.name not in self.there and not self.has_succeeded(node)
 
@@ -139,6 +144,7 @@ class Results:
         graph = self.world.graph
         if node.name in self.tried:
             return True
+        # Outputs are computed at the end, when every block has had its turn.
         if self.node is None:
             return node.name in graph.always
         return node.name in graph.surely and graph.is_upstream(node.name, self.node)
@@ -155,6 +161,7 @@ class Results:
 
     def _of(self, node: BlockNode, at: Part, path: str, start: int, end: int, type_: str = "any") -> Expr:
         """A property of a block's result."""
+        # Every piece keeps its place in the author's text, so that findings in the translation point there.
         root = Piece("state.", max(at.start - len("blocks."), 0), at.start)
         field_ = Piece(node.field, at.start, at.end)
         return Expr((root, field_, Piece(path, start, end)), type_, reads=frozenset({node.field}))
@@ -310,6 +317,7 @@ class Site(Results):
 
     def resolve(self, reference: Reference) -> Expr:
         root, *rest = reference.parts
+        # SECURITY. Anywhere in the path: the data of the server itself has this name.
         if "__internal__" in reference.names:
             part = next(part for part in reference.parts if part.name == "__internal__")
             raise UnresolvedError(
@@ -381,6 +389,7 @@ class Site(Results):
 
     def _secret(self, part: Part) -> Expr:
         kind = self.node.kind if self.node else None
+        # SECURITY. An agent would see the value, and an expression of the run would store it.
         if kind is None or not kind.is_served or not self.keeps_secrets:
             message = "a secret can't be used here: it would be stored or shown"
             help_ = "pass it to a block that a server executes, such as the `env` of a Shell block"
@@ -390,8 +399,12 @@ class Site(Results):
 
     def _input(self, reference: Reference) -> Expr:
         root, name, *rest = reference.parts
+        # Counted as read even if the expression around it turns out constant, so that WF309 does not suggest
+        # removing it.
         self.world.inputs.add(name.name)
         declared = (self.world.file.inputs or {}).get(name.name)
+        # A type is only used where the value is certainly there: `any` avoids conversions that would fail on
+        # null.
         is_certain = declared is not None and not declared.may_be_missing
         kind = INPUT_TYPES.get(declared.type.text, "any") if declared and declared.type else "any"
         found = Expr(_path(root, name), _TYPES.get(kind, "any") if is_certain else "any")
@@ -503,6 +516,8 @@ class Site(Results):
 
     def _meant(self, name: str) -> str:
         """Help for an unknown block. A hyphen in an expression subtracts."""
+        # `blocks.run-tests` parses as `blocks.run - tests`, which would be reported as an unknown block
+        # `run`.
         near = next((one for one in self.world.graph.nodes if one.startswith(f"{name}-")), None)
         if near and self.world.notation is not DOLLAR:
             return f"a name with a hyphen is written `blocks['{near}']`"
@@ -532,6 +547,7 @@ class Site(Results):
             return self._with_rest(node, at, f"outputs.{part.name}", part, rest, kind)
         output = node.kind.outputs.get(part.name)
         if output is not None:
+            # A block that succeeded had exit code 0, so conditions on it can be simplified away.
             if part.name == "exit_code" and self.has_succeeded(node):
                 return literal(0, part.start, part.end)
             found = self._with_rest(node, at, output.path, part, rest, output.type)
@@ -561,6 +577,7 @@ class Site(Results):
 
     def _of_child(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
         """An output of the called workflow. Some names have a value even if the workflow does not return them."""
+        # The called workflow may return an output of the same name, which wins.
         standing = self._of_call(node, at, part)
         if standing is None:
             return self._with_rest(node, at, part.name, part, rest, "any")

@@ -39,6 +39,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 # The `result_schema` field: a JSON Schema, checked when the workflow is compiled.
 
+# Checked here without a library for JSON Schema, whose import every check would wait for.
 SCHEMA_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
@@ -219,6 +220,7 @@ class Step(Shape):
         # In the order of the file, not of the declared fields.
         for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
             value = self.values.get(name)
+            # Words and literals are never rendered, so they have no templates.
             if value is not None and not isinstance(value, (Word, Literal)):
                 found += _texts(value)
         return found
