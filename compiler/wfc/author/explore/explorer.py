@@ -32,6 +32,7 @@ class Case:
 
     @property
     def size(self) -> tuple[int, int]:
+        # Fewer answers first: a reader has to follow each of them, whatever its length.
         return (sum(map(len, self.answers.values())), len(self.text()))
 
     def by_key(self) -> dict[str, list[Any]]:
@@ -178,11 +179,13 @@ def _smaller(attempt: Attempt, which: Signature) -> Iterator[Attempt]:
         for key, results in attempt.answers.items():
             yield Attempt(attempt.inputs, {}, {key: results[-1]})
         yield Attempt(attempt.inputs, {}, {key: one[-1] for key, one in attempt.answers.items()})
+    # From coarse to fine: whole inputs and steps first, then single answers, then parts of a value.
     for name in attempt.inputs:
         yield replace(attempt, inputs={key: one for key, one in attempt.inputs.items() if key != name})
     for key in attempt.answers:
         yield replace(attempt, answers={other: one for other, one in attempt.answers.items() if other != key})
     for key, results in attempt.answers.items():
+        # Bounded, since each candidate is a run of the whole workflow.
         for number in range(min(len(results), 20)):
             yield replace(
                 attempt, answers=_with(attempt.answers, key, [*results[:number], *results[number + 1 :]])
@@ -221,6 +224,7 @@ def _plainer(value: Any) -> Iterator[Any]:
             if len(value) > 1:
                 yield "x"
                 yield value[: len(value) // 2]
+        # Before the numbers: a boolean is an int in Python, and neither value is simpler than the other.
         case bool():
             return
         case int() | float() if value:
@@ -262,11 +266,13 @@ def explore(
     """
     began = time.monotonic()
     search = make_search(modules, name, inputs, budget, given)
+    # Answers that people wrote reach deep branches at once, which random ones may never do.
     search.seeds = [_attempt(seed, search, given or {}) for seed in seeds]
     search.go()
     report = Report(name, budget.seed, search.done, budget.runs)
     _count_branches(search, report)
     report.problems += [*_failures(search), *_misfits(search)]
+    # In the order of the file, so that two reports can be compared.
     report.problems.sort(key=lambda problem: _order(problem.place))
     report.seconds = time.monotonic() - began
     return report
@@ -296,6 +302,7 @@ def _attempt(seed: Seed, search: Search, given: Mapping[str, Any]) -> Attempt:
 def _asked_as(key: str, search: Search) -> list[Key]:
     """The steps that a key of an answers file stands for."""
     scope, slash, step = key.rpartition("/")
+    # Without a scope, a key means every step of that name, as in an answers file.
     if slash:
         return [(scope, step)]
     return [
@@ -313,6 +320,7 @@ def make_search(
     given: Mapping[str, Any] | None = None,
 ) -> Search:
     schema = input_schema(inputs)
+    # The plan of the branches needs concrete inputs where the author gave some.
     defaults = {name: one["default"] for name, one in schema["properties"].items() if "default" in one}
     world = World(modules, name, {**defaults, **(given or {})})
     pool = Pool(world)
@@ -338,6 +346,7 @@ def _most_events(modules: Mapping[str, Module], name: str) -> int:
     """The number of events after which a run counts as endless: well above the maximum of actions, if there is one."""
     workflows = {key: module.workflow for key, module in modules.items()}
     count = Counter(workflows[name], workflows.get).main()
+    # Without a bound on the actions, any limit is arbitrary.
     if count.most == inf:
         return _FEWEST_EVENTS
     most = count.most + sum(one.most for one in count.per_item if one.most < inf) * _ITEMS

@@ -19,6 +19,7 @@ from wfc.render.style import printable, style_for
 from wfc.testfiles.questions import misfit
 from wfc.testfiles.scripts import fill
 
+# The height of a usual terminal.
 _SHOWN = 24
 """Lines."""
 
@@ -80,7 +81,9 @@ class Console:
 
     def edit(self, text: str, ending: str) -> str | None:
         """Open a text in the user's editor and return the edited text; None if the editor failed."""
+        # In the order that git and other tools use.
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        # Readable by the owner only, which `mkstemp` ensures: the text may be confidential.
         handle, name = tempfile.mkstemp(prefix="wfc-", suffix=ending)
         path = Path(name)
         try:

@@ -60,6 +60,8 @@ def resume(state: Path | None, run: str, options: RunOptions) -> int:
     from wfc.cli.run.sources import SourceRegistry
 
     console = Console()
+    # SECURITY. Before the settings are read: with an agent, only the plugins that the operator names may be
+    # imported.
     limit_plugins(options.allow_block if options.agent is not None else None)
     config = load_config(Path("."))
     if chosen_engine(state).name == "temporal":
@@ -196,6 +198,7 @@ def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
             try:
                 move_run(old, new, one, ACTOR)  # type: ignore[arg-type]  # a file and a server, as opened above
                 moved.append(one)
+            # One run that can't be moved, such as one that is at work, must not stop the others.
             except WfcError as error:
                 left[one] = str(error)
     print_reply({"moved": moved, "left": left}, as_json, lambda reply: _said(reply, str(target.temporal)))
@@ -257,6 +260,7 @@ def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes:
     """
     with archive_of(state) as service:
         runs = service.ended_before(time.time() - older_than, statuses)["runs"]
+        # The list comes first, so that without --yes exactly the runs are shown that would be deleted.
         count = sum(service.erase(run["workflow_id"]) for run in runs) if yes else 0
         # Until the log is written back, the file on disk still contains the deleted runs.
         store = getattr(service, "store", None)

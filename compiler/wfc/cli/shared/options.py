@@ -71,6 +71,8 @@ _HOST_NAME = re.compile(r"(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]
 
 def _host_names(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     for name in given:
+        # SECURITY. The name is compared with the Host header: a pattern or a URL would never match, and the
+        # user would only see refused requests.
         if not _HOST_NAME.fullmatch(name) or len(name) > 260:
             raise click.BadParameter(f"`{name[:80]}` is not the name of a host, with or without a port")
     # Browsers send the name in lower case, and without the port that the scheme implies.
@@ -78,8 +80,10 @@ def _host_names(context: click.Context, option: click.Parameter, given: tuple[st
 
 
 def address_of(port: int, host: str | None, names: tuple[str, ...]) -> Address:
+    # Imported late: every command imports this module, and only servers need Starlette.
     from wfc_runtime.page.serving import HOST, Address
 
+    # SECURITY. Without a list of names, any page could reach the server through DNS rebinding.
     if host is not None and host != HOST and not names:
         raise click.UsageError("--host requires --allow-host: the name by which clients reach this server")
     return Address(port, host or HOST, names)
@@ -187,6 +191,7 @@ class RunOptions:
     budget: str | None = None
 
     def __post_init__(self) -> None:
+        # Refused rather than ignored: without an agent, nothing would ever read them.
         if self.agent is None:
             for option, given in (
                 ("--answer", self.answer),
