@@ -126,7 +126,7 @@ def test_a_call_that_has_spent_its_share_goes_on_in_the_same_conversation_when_t
     first, second = desk.calls()
     session = first["arguments"][first["arguments"].index("--session-id") + 1]
     assert second["arguments"][second["arguments"].index("--resume") + 1] == session
-    assert "go on where you stopped" in second["prompt"]
+    assert "continue where you stopped" in second["prompt"]
 
 
 def test_what_a_killed_driver_had_recorded_stays_spent(desk: Desk) -> None:
