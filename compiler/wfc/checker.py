@@ -68,7 +68,7 @@ def _wanted(found: Diagnostic, file: SourceFile) -> Diagnostic | None:
     if found.is_crash:
         return found
     if found.fix and all(found.span.source is not one.source for one in (file, *file.project.files)):
-        # In an imported part, which is no file of the project here, so that no fix is applied to it.
+        # In an imported part, which is not a file of the project here, so no fix is applied to it.
         found = replace(found, fix=None)
     is_ignored = found.code in file.config.ignore
     # An error that prevents compiling is reported even if it is ignored, with a note that says so.

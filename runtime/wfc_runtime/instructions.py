@@ -142,6 +142,6 @@ def _printed(commands: tuple[str, str], names: str) -> str:
 
 
 def _surroundings(parameters: Mapping[str, Any]) -> str:
-    """Where to run a command and with which variables. A model that is not told runs it where it happens to be."""
+    """Where to run a command and with which variables. Without this, a model runs it in its current folder."""
     folder = " in the folder `working_dir`" if parameters.get("working_dir") else ""
     return f"{folder} with the variables in `env` set" if parameters.get("env") else folder

@@ -41,7 +41,7 @@ class CallGraph:
         todo = list(project.files)
         while todo:
             file = todo.pop()
-            # Files may call each other in a cycle, so each is looked at once.
+            # Files may call each other in a cycle, so each is visited once.
             if file not in self._calls:
                 self._calls[file] = list(_calls_of(file, project))
                 todo += [call.callee for call in self._calls[file]]

@@ -19,8 +19,8 @@ children of a foreach, which run one after another in the order of their items. 
 required key, the bare value stands for it: text for a delegate's response, the option for a choice. A task that is
 given whole to a named agent is asked as `task_name/do-task`. Waits need no answer.
 
-`read_answers` reads such a file, `questions_of` says what compiled workflows ask for, `Answers.take` gives the results
-out, `write_answers` writes such a file.
+`read_answers` reads such a file, `questions_of` returns the questions of compiled workflows, `Answers.take` supplies
+the results, `write_answers` writes such a file.
 """
 
 from __future__ import annotations

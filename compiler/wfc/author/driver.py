@@ -84,7 +84,7 @@ def drive(service: Service, run: str, worker: Worker) -> Reply:
     driver = _Driver(service, worker)
     while True:
         begun = time.monotonic()
-        # Waits that are over end here: there is no server whose ticker would do it.
+        # Expired waits end here, since there is no server whose ticker would end them.
         service.tick(run)
         reply = service.status(run)
         worker.moved(run)

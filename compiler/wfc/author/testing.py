@@ -290,7 +290,7 @@ def _users(module: Module) -> tuple[set[str], set[str]]:
 def _branches(chart: Chart, states: dict[str, State]) -> Iterator[Edge]:
     out: dict[str, list[Edge]] = {}
     for edge in chart.edges():
-        # A `when` that can't be evaluated is no branch that an author would test.
+        # A `when` that can't be evaluated is not a branch that an author would test.
         if edge.event != "recover" or states[edge.source].kind != "when":
             out.setdefault(edge.source, []).append(edge)
     for edges in out.values():
@@ -312,12 +312,12 @@ def _words(edge: Edge, chart: Chart, states: dict[str, State]) -> str:
     source, targets = _titles(state, chart)[0], _titles(states.get(edge.target), chart)
     goal = " and ".join(f"`{target}`" for target in targets) or "the end"
     if edge.event == "recover":
-        return f"`{source}` failing, and on_error going on to {goal}"
+        return f"`{source}` failing, and on_error continuing at {goal}"
     if edge.event == "retry":
         return f"`{source}` failing and being tried again"
     if state.kind == "when" or edge.source in chart.added:
         return f"`{source}` being " + ("done" if targets == [source] else f"skipped, on to {goal}")
-    return f"`{source}` going on to {goal}"
+    return f"`{source}` continuing at {goal}"
 
 
 def _titles(state: State | None, chart: Chart) -> list[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.chart import Workflow
 
 _WHY = {
-    "not come to": "no run came to it",
+    "not come to": "no run reached it",
     "not decided by answers": "its condition depends on no answer or input",
     "never true": "its condition was never true",
     "never false": "its condition was never false",

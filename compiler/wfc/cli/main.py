@@ -119,7 +119,7 @@ def main() -> None:
     # A service manager may start a process with closed streams.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
-        # A path that is no valid text must not end the command.
+        # A path that is not valid text must not end the command.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
     status: object = None
     try:

@@ -208,7 +208,7 @@ def _serve(options: Options, address: Address | None, root: Path) -> None:
     from wfc_runtime.server.stdio import serve_stdio
 
     collect_in_portions()
-    # An agent's pipe is no terminal, so this is a person who expected something else.
+    # An agent's pipe is not a terminal, so this is a person who expected something else.
     if sys.stdin.isatty():
         click.echo(_TO_A_PERSON, err=True)
     serve_stdio(options)

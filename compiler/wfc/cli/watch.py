@@ -40,7 +40,7 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             selection = select(paths)
             now = _stamps(selection)
             changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
-            # After an error, the same files are looked at again, since the cause may be elsewhere.
+            # After an error, the same files are checked again, since the cause may be elsewhere.
             if changed or trouble:
                 report = _report(selection, changed, first=not known, tests=not no_tests)
                 click.echo(f"{_CLEAR if sys.stdout.isatty() else ''}{report}")

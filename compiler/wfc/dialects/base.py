@@ -59,7 +59,7 @@ class Dialect(ABC):
         raise NotImplementedError(self.name)
 
     def is_library(self, root: Mapping) -> bool:
-        """Whether a file has only parts that other files import. It is no workflow, and has no module."""
+        """Whether a file has only parts that other files import. It is not a workflow, and has no module."""
         return False
 
     @abstractmethod

@@ -200,7 +200,7 @@ class Validation(Shape):
             Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
         ),
         "Declarations of an object's keys, each with its own validation. "
-        "A key that is not given is missing, unless it has a default.",
+        "A key that is omitted is missing, unless it has a default.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Test files (`*.test.yaml`): how they are recognised, what they say, and what their workflow can be asked.
+"""Test files (`*.test.yaml`): their recognition, their contents, and the questions of their workflow.
 
 `reader` reads any small YAML file with positions, `scripts` the answers for steps, `cases` a whole test file,
 `questions` compares answers with the steps of a workflow, and `schema` is the JSON Schema of a test file. `wfc test`

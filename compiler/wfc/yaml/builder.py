@@ -455,7 +455,7 @@ def _read(text: str, builder: TreeBuilder) -> None:
         try:
             event = next_event()
         except (YAMLError, ValueError, OverflowError) as error:
-            # The last two: escapes that are no characters, in tags (libyaml) or quotes (PyYAML's own parser)
+            # The last two: escapes that are not characters, in tags (libyaml) or quotes (PyYAML's own parser)
             _give_up(error, text, builder)
             return
         if event is None:

@@ -105,7 +105,7 @@ def execute_pure(action: Mapping[str, Json], run: str, at: float) -> dict[str, J
 def execute(
     action: Mapping[str, Json], grant: Grant, run: str = "run", stop: Event | None = None
 ) -> dict[str, Json]:
-    """Execute an action in the form that replies have it; returns the result to submit."""
+    """Execute an action as it appears in replies; returns the result to submit."""
     begun, since = time.time(), time.monotonic()
     mask = NO_MASK
     try:

@@ -1,6 +1,6 @@
 """`check_files`: which files exist.
 
-SECURITY. Only what the grant lets the server read is looked for, below the project's folder and without following
+SECURITY. Only files that the grant lets the server read are searched, below the project's folder and without following
 links; a path outside of it fails the step.
 """
 

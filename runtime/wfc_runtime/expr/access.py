@@ -88,7 +88,7 @@ def find_path(run: Run, value: Value, path: str) -> Value:
     run.read(len(path))
     for part in path.split("."):
         run.spend(1)
-        # Nine digits: a longer number is no index of any list that fits into the limits.
+        # Nine digits: a longer number can't be an index of a list within the limits.
         is_index = part.isascii() and part.isdigit() and len(part) < 10
         value = find_item(run, value, int(part) if is_index else part, None)
     return value

@@ -135,7 +135,7 @@ def render(
     limits: ExprLimits = DEFAULT_LIMITS,
     strict: bool = True,
 ) -> str:
-    """The text of a template, also of a lone expression. Without `strict`, an undefined value is empty text."""
+    """The text of a template, even of a single expression. Without `strict`, an undefined value is empty text."""
     if not is_template(text):
         return text
     # Nothing is hidden: there are no other variables.

@@ -91,7 +91,7 @@ def to_text(quoted: str, start: int) -> str:
     try:
         # One escape at a time: the codec warns about unknown escapes in a longer text.
         text = re.sub(_ESCAPE, lambda match: match.group().encode().decode("unicode_escape"), inner)
-        # A lone surrogate is no character, and could not be stored.
+        # A lone surrogate is not a character and could not be stored.
         text.encode()
     except UnicodeError:
         message = "this string has an escape that is not a character"
@@ -180,7 +180,7 @@ class Scanner:
         data = self.text[start:end]
         if strip:
             data = data.rstrip()
-        # Empty data is no token, as in Jinja.
+        # Empty data is not a token, as in Jinja.
         if data:
             self.has_text = self.has_text or not data.isspace()
             self._add("data", data, start, start + len(data))

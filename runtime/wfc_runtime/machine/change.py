@@ -67,7 +67,7 @@ class Resolved:
         if depth == len(self.keys):
             return self._operate(here)
         key = self.keys[depth]
-        # A missing part becomes an object, also for a number as key: lists are never created by a path.
+        # A missing part becomes an object, even if the key is a number: a path never creates lists.
         if here is None:
             return {str(key): self._put(None, depth + 1)}
         if isinstance(here, dict):

@@ -425,7 +425,7 @@ class Ask(Effect):
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
-        # A wait is not answered with data, so the result is not even looked at.
+        # A wait is not answered with data, so the result is ignored.
         if pending.resume_at is not None:
             refuse_early(run, visit, pending.resume_at)
             self.due(run, visit)

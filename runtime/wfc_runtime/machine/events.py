@@ -150,7 +150,7 @@ class Outcome:
     said: list[dict[str, Json]] = field(default_factory=list)
     """Messages for the user."""
     derived: list[str] = field(default_factory=list)
-    """The derived fields that were computed, in order, also those whose values stayed the same."""
+    """The derived fields that were computed, in order, including those whose values stayed the same."""
     started: list[Child] = field(default_factory=list)
     """Children to start now."""
     stopped: list[str] = field(default_factory=list)

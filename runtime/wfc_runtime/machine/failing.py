@@ -46,7 +46,7 @@ class StartOver(Effect):
         # A deep copy through JSON, as at the first start: the initial values belong to the class and are
         # shared by all runs.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
-        # A field that was written stays, as null: a store knows no missing fields.
+        # A field that was written stays, as null: a store can't represent missing fields.
         fields = dict.fromkeys(snapshot.state) | initial
         fields |= {name: snapshot.state[name] for name in self.keeps if name in snapshot.state}
         # Nothing is derived yet; `starting` below makes the next state compute those fields again.

@@ -57,7 +57,7 @@ def _number(value: Any) -> Any:
     # Whole numbers first, so that "3" becomes 3 and not 3.0.
     for kind in (int, float):
         try:
-            # Text that is no number stays as it is, and pydantic then reports it with its usual message.
+            # Text that is not a number stays unchanged, and pydantic then reports it with its usual message.
             return kind(value)
         except ValueError:
             pass
@@ -250,7 +250,7 @@ def _takes_objects(annotation: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(map(_takes_objects, typing.get_args(annotation)))
     kind = origin or annotation
-    # Parametrised generics are no types, so their origin is tested.
+    # Parametrised generics are not types, so their origin is tested.
     return isinstance(kind, type) and issubclass(kind, (dict, BaseModel))
 
 

@@ -107,7 +107,7 @@ def loop_names(run: Run, state: str) -> Iterator[tuple[str, Json]]:
 
 
 def count_turns(run: Run, turn: str, state: str) -> None:
-    """After the last turn of a loop, its count is the number of turns: the condition has looked at one more."""
+    """After the last turn of a loop, its count is the number of turns: the condition was evaluated once more."""
     effect = run.structure.steps.get(turn)
     loop = run.structure.loops.get(turn)
     if isinstance(effect, LoopTurn) and effect.count_to and loop is not None and state not in loop.inside:
@@ -119,7 +119,7 @@ def end_loops(run: Run, state: str) -> None:
     nodes, items = run.structure.nodes, run.snapshot.items
     node = nodes[state]
     around = run.structure.loops_around.get(state, ())
-    # A state of another parallel branch is no sign that a loop was left.
+    # A state of another parallel branch does not mean that a loop was left.
     gone = [
         turn
         for turn in items

@@ -225,7 +225,7 @@ def _is_secret(field: FieldInfo) -> bool:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model of an input that is an object, also if it may be null."""
+    """The model of an input that is an object, even if it may be null."""
     options = (annotation, *get_args(annotation))
     found = (one for one in options if isinstance(one, type) and issubclass(one, BaseModel))
     return next(found, None)

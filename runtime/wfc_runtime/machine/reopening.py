@@ -123,7 +123,7 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
 
 def _go_on(run: Run, interpreter: Interpreter, entering: set[str]) -> None:
     run.interpreter = interpreter
-    # A copy: going on may end visits while this loop runs.
+    # A copy, because continuing may end visits while this loop runs.
     before = dict(run.snapshot.pending)
     run.outcome.resumed = [one.state for one in before.values()]
     for one in before.values():

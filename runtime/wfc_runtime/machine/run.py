@@ -339,7 +339,7 @@ class Run:
             if join is not None:
                 caught = self.snapshot.caught
                 branch = self.structure.branch_of(state)
-                # The latest failure comes last, also of a branch that failed in an earlier turn of a loop.
+                # The latest failure comes last, even that of a branch that failed in an earlier turn of a loop.
                 before = {name: one for name, one in caught.get(join, {}).items() if name != branch}
                 self.snapshot.caught = {**caught, join: {**before, branch: record}}
             is_kept = state in self.structure.deferred

@@ -15,7 +15,7 @@ from wfc_runtime.machine.values import size_of, to_text
 # New fields have defaults, so adding one does not change the format.
 FORMAT = 1
 GATE = "@budget"
-"""The state of a visit that asks whether a used-up budget is extended. It is no state of the chart."""
+"""The state of a visit that asks whether a used-up budget is extended. It is not a state of the chart."""
 
 
 @dataclass(slots=True)

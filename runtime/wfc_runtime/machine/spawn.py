@@ -36,7 +36,7 @@ class Spawn(Effect):
 
     task: str | None = None
     workflow: str | None = None
-    """The name of the called workflow, or an expression for it if `among` says what it may be."""
+    """The name of the called workflow, or an expression for it if `among` lists the possible names."""
     among: Sequence[str] = ()
     """The names that a computed name may be; `*` in them stands for any characters."""
     items: Json = None

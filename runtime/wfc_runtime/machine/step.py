@@ -132,7 +132,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         interpreter = run.interpreter = Interpreter(structure, run, [])
         interpreter.start()
     elif isinstance(event, Reopen):
-        # A failed run is in a final state, so its configuration says nothing; `kept` has the place to check.
+        # A failed run is in a final state, so its configuration carries no information; `kept` has the place to check.
         _snapshot_check(machine).check_kept(snapshot)
         run = reopened(structure, snapshot, event, limits)
         return _outcome(run, run.snapshot.configuration)

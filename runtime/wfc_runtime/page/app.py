@@ -43,7 +43,7 @@ _VIEWS = {
     "/workflows/{workflow}": "workflow.js",
 }
 _NOWHERE = ""
-"""The view of an address that is no place: the shell alone."""
+"""The view of an unknown address: the shell alone."""
 # Read from the scripts themselves, so that a new import can't be forgotten in a list of preloads.
 _IMPORTED = re.compile(rb'from "\./([\w./-]+)"')
 
@@ -130,8 +130,8 @@ def _read_assets() -> dict[str, _Asset]:
 
 
 def _shell_of(view: str) -> _Asset:
-    """The shell of a place. It names the scripts of the place, which the browser then fetches together, not one after
-    the other as it comes to know them."""
+    """The shell of a place. It names the scripts of the place, which the browser then fetches in parallel rather than
+    one after another as it discovers them."""
     scripts = ["page.js", view] if view else ["page.js"]
     for script in scripts:
         named = [name.decode() for name in _IMPORTED.findall(_ASSETS[script].content)]

@@ -151,7 +151,7 @@ def operator_token() -> str | None:
 
 def required_token(address: Address) -> str | None:
     """Like `operator_token`. Only a server on the loopback interface may do without: a generated token or a link in a
-    terminal is no secret to share with another machine."""
+    terminal is not a secret to share with another machine."""
     token = operator_token()
     if token is None and not address.is_local:
         raise RequestError(

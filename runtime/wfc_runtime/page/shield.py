@@ -110,7 +110,7 @@ class Shield:
         # Trading the key of a link changes no run.
         if writes and self._bounds.read_only and scope["path"] != SESSION:
             return 405, "This server only shows runs."
-        # Browsers set this header and pages can't change it. Clients that are no browsers do not send it.
+        # Browsers set this header and pages can't change it. Clients other than browsers do not send it.
         if any(site != "same-origin" for site in headers.getlist("sec-fetch-site")) and writes:
             return 403, "Requests that change something must come from the page itself."
         # A page of another site can send form data or text without permission, but not JSON.

@@ -342,7 +342,7 @@ def _corners(points: list[Point]) -> tuple[Point, ...]:
     for point in points:
         if kept and point == kept[-1]:
             continue
-        # Three points in a line: the middle one is no corner.
+        # Three points in a line: the middle one is not a corner.
         if len(kept) > 1 and (
             kept[-2][0] == kept[-1][0] == point[0] or kept[-2][1] == kept[-1][1] == point[1]
         ):

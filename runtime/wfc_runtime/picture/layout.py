@@ -129,7 +129,7 @@ class _Upright:
         """The lowest end of those that began above the last height, by their place: a bundle counts once."""
 
     def at(self, height: float) -> tuple[float, ...]:
-        """Where lines cross a height. Heights are asked from top to bottom, so each stretch is looked at once."""
+        """Where lines cross a height. Heights are asked from top to bottom, so each stretch is visited once."""
         while self._next < len(self._stretches) and self._stretches[self._next][0] < height:
             _, low, x = self._stretches[self._next]
             self._open[x] = max(low, self._open.get(x, low))

@@ -115,7 +115,7 @@ def _dark_theme() -> str:
             for line, color in DARK_LINES.items()
         ),
     ]
-    # The attributes have the colors of the light theme, for viewers that know no style sheets.
+    # The attributes have the colors of the light theme, for viewers without support for style sheets.
     return f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
 
 

@@ -104,7 +104,7 @@ def most_items(edge: Edge) -> int | None:
 
 
 def counted(edge: Edge) -> Condition | None:
-    """The guard that says how often an edge can be taken."""
+    """The guard that limits how often an edge can be taken."""
     condition = condition_of(edge)
     return condition if condition is not None and condition.most is not None else None
 

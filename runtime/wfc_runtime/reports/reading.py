@@ -44,7 +44,7 @@ def read_report(answer: Json, criteria: Sequence[str] = ()) -> dict[str, Json]:
     if given is None:
         what = "the text has no STATUS line" if isinstance(answer, str) else "the object has no `status`"
         raise UnreadableReportError(
-            what if isinstance(answer, (str, dict)) else "this is no report", criteria
+            what if isinstance(answer, (str, dict)) else "this is not a report", criteria
         )
     report = _typed(given, FIELDS, criteria)
     said = str(report.get("status", ""))
@@ -72,7 +72,7 @@ def _object_in(answer: Json, depth: int) -> Pairs | None:
             return _object_in(whole, depth + 1)
         found = [_inside(one, depth) for one in fields_of_report(answer)]
         known = [one for one in found if one is not None]
-        # A block that has only a part of the form, such as the form itself, is no report.
+        # A block that has only a part of the form, such as the form itself, is not a report.
         return max(known, key=_completeness, default=None)
     if isinstance(answer, list):
         # The content blocks of a message.
@@ -91,7 +91,7 @@ def _inside(pairs: Pairs, depth: int) -> Pairs | None:
 
 
 def _completeness(report: Pairs) -> int:
-    """How much of what is required it says: of two reports that say all of it, the first one counts."""
+    """The number of required parts that it has: of two complete reports, the first one counts."""
     said = [(spelled(str(key), FIELDS), _text(value)) for key, value in report]
     has_status = any(name == "status" and status_of(text) for name, text in said)
     return 2 * has_status + any(name == "summary" and text for name, text in said)

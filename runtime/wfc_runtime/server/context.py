@@ -205,7 +205,7 @@ class ServerContext:
         )
         service = engine.open(self.registry)
         try:
-            # Started once, also if opening is tried again after an error.
+            # Started once, even if opening is tried again after an error.
             if options.with_worker and self._worker is None:
                 self._worker = engine.start_worker()
         except BaseException:

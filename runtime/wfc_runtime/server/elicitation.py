@@ -8,7 +8,7 @@ Closing or declining a form is not an answer: the step stays pending, and the re
 conversation.
 
 A form has little room: Claude Code shows one line of the message and cuts the rest. The agent shows a longer message in
-the conversation first and says so by submitting `{"shown": true}`; then a short form asks.
+the conversation first and confirms it by submitting `{"shown": true}`; then a short form asks.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class Elicitation:
         return await self._let_show(question) if question.is_long else await self._ask(question)
 
     async def ask_after_showing(self, given: Mapping[str, Json]) -> Outcome | None:
-        """Ask with a short form if a submit says that a long message has been shown; None for any other call."""
+        """Ask with a short form if a submit confirms that a long message has been shown; None for any other call."""
         result = given.get("result")
         # Models often send the object as text.
         shown = read_text(result) if isinstance(result, str) else result

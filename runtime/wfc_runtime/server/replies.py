@@ -77,7 +77,7 @@ def to_error(tool: str, error: WfcError, now: Reply | None = None) -> CallToolRe
 
 
 def with_sessions(call: Call, reply: Reply) -> Reply:
-    """The reply to a session that asks for a run or answers it, with what this server knows of others that do."""
+    """The reply to a session that asks for a run or answers it, with the known activity of other sessions."""
     from wfc_runtime.service.replies import THIS_SESSION, Worker, with_workers, worker
 
     sessions = call.context.sessions

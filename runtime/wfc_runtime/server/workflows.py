@@ -288,7 +288,7 @@ def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str
     return found
 
 
-# Where a run is, and what it holds.
+# The position and contents of a run.
 
 _STEPS_SHOWN, _FIELDS_SHOWN = 20, 10
 
@@ -324,7 +324,7 @@ def debug_info(
 
 def _slowest(machine: AnyMachine, snapshot: Snapshot) -> list[Reply]:
     """The derived fields that take the longest with the current state. A history has no times: it must replay."""
-    # A copy, and a clock event that is never applied: nothing of the run changes.
+    # A copy, and a clock event that is never applied: the run does not change.
     run = Run(structure_of(machine), snapshot.copy(), Clock(at=0.0, id="debug"), Limits())
     found: list[Reply] = []
     for name, derive in machine.derived.items():

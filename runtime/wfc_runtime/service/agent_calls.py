@@ -193,7 +193,7 @@ class AgentCalls:
                     # the step needs.
                     self._begin_again(runnable, talk, wishes)
                     outcome = self._call(job, talk, log, wishes.get("tools"))
-                    # A new id that can't be used either is no question of sessions.
+                    # If a new id can't be used either, the session is not the cause.
                     outcome = replace(outcome, kind="crash") if outcome.kind == "gone" else outcome
         finally:
             log.close()

@@ -149,7 +149,7 @@ def ends_by_asking(pending: Pending | None, at: float) -> bool:
 
 
 def is_over_wait(run: RunInMemory, step_id: str) -> bool:
-    """Whether a visit was a wait that has ended. It takes no answer, so a late submit is no error."""
+    """Whether a visit was a wait that has ended. It expects no answer, so a late submit is not an error."""
     # `build@2@retry` is the pause before a further attempt of the second visit of `build`.
     name, _, number = step_id.removesuffix("@retry").partition("@")
     visit = int(number) if number.isdecimal() else 1
@@ -190,7 +190,7 @@ def with_next_call(run: str, now: Snapshot, refused: RefusedError, reply: Reply)
         waiting = "" if refused.hint.startswith("Pending") else f"Pending: {pending}."
     else:
         waiting = "" if refused.code == "finished" else f"The run is {now.status}."
-        # "nothing" is no help to a caller whose request was just refused.
+        # "nothing" does not help a caller whose request was just refused.
         if following.startswith("nothing: the run is"):
             following = f'get_workflow_status(workflow_id="{run}"), which shows how it ended'
     hint = f"{refused.hint} {waiting}".strip()

@@ -42,7 +42,7 @@ class Leases(Protocol):
 
     def release(self, run: str, step_id: str, *, call: Mapping[str, Json] | None = None) -> None:
         """Give a lease back. `call` is the record of an agent's call, which has a cost even without a result; its cost
-        counts, also if the run has ended meanwhile."""
+        counts even if the run has ended meanwhile."""
 
     def submit_leased(
         self, run: str, step_id: str, result: Json, *, actor: str, call: Mapping[str, Json]

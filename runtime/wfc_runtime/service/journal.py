@@ -299,8 +299,7 @@ class Book:
         for bar in bars:
             visited.append(self._own_phase(step_of(str(bar["step_id"]))))
             visit = str(bar["step_id"])
-            # Shell and file steps are no tasks for readers of a journal, unless somebody logged something for
-            # them.
+            # For readers of a journal, shell and file steps are not tasks, unless entries were logged for them.
             if bar["type"] != "delegate" and visit not in noted:
                 continue
             task = self.task(visit)

@@ -161,7 +161,7 @@ def prepared(
     limits: Limits,
 ) -> Json:
     """The result to submit for a visit: the answer itself or, for a step that takes a report, the report with what was
-    logged for the visit. The machine says what is wrong with an answer that is not a report."""
+    logged for the visit. The machine reports the problem of an answer that is not a report."""
     pending = subject.now.pending.get(visit)
     effect = subject.machine.steps.get(pending.state) if pending is not None else None
     if pending is None or not isinstance(effect, Ask) or effect.result is not Report:

@@ -86,7 +86,7 @@ class Path:
                 for branch in node.children:
                     self._where.pop(branch.id, None)
             self._leave_frame(before)
-            # A retry enters the failed state again, which is no edge of the chart.
+            # A retry enters the failed state again, which is not an edge of the chart.
             if not is_retry or before != node.id:
                 self._count(before, node.id)
             self._where[region.id] = node.id

@@ -37,7 +37,7 @@ _COMMON = ("reads", "writes", "retry")
 
 def kinds_of(text: str) -> dict[str, dict[str, str]]:
     """The kind of step that each state of each machine of a module is made of. It is in the comment beside or above the
-    state: data only says what a step does, and a `break` does the same as a `goto`."""
+    state: data only describes the effect of a step, and a `break` has the same effect as a `goto`."""
     found: dict[str, dict[str, str]] = {}
     states: dict[str, str] = {}
     above = ""
@@ -255,7 +255,7 @@ def svg_of(module: Module) -> str:
 
 
 def picture_reply(module: Module, task: str | None, machine: AnyMachine) -> Reply:
-    """The picture, and what a page needs to know of the chart that a run is in. A task that a named agent executes as
+    """The picture, and the data of the chart that a page needs. A task that a named agent executes as
     one brief has no place in it."""
     structure = structure_of(machine)
     is_drawn = machine in (module.workflow.machine, *module.workflow.tasks.values())

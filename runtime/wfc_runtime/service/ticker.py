@@ -13,8 +13,8 @@ from wfc_runtime.errors import WfcError, without_words
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY = 1.0
-"""Seconds. Another process may have started a wait, and it need not end to the millisecond. A look is one question
-that an index answers."""
+"""Seconds. Another process may have started a wait, and it need not end to the millisecond. Each poll is one query that
+an index answers."""
 
 
 class Ticker:

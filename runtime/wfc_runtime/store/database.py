@@ -110,8 +110,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     # Whether the action becomes pending again when its server has died: the work of an agent, not that of a command.
     ("ALTER TABLE claims ADD COLUMN returned INTEGER NOT NULL DEFAULT 0",),
     (
-        # The visits that ask a person, of runs and of their children: the inbox of the page. The run itself says what
-        # is asked; this table only finds it without reading every run in progress.
+        # The visits that ask a person, of runs and of their children: the inbox of the page. The run itself contains
+        # the question; this table only finds it without reading every run in progress.
         """
         CREATE TABLE gates (
             run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,

@@ -331,7 +331,7 @@ class Queries:
 
     def gates(self, limit: int, after: tuple[float, int, str] | None = None) -> list[GateRow]:
         """The visits that ask a person, the oldest first; only those that follow `after`."""
-        # A row value comparison continues exactly after the last row of a page, also if times are equal.
+        # A row value comparison continues exactly after the last row of a page, even if times are equal.
         sql = "SELECT run, visit, since FROM gates WHERE (since, run, visit) > (?, ?, ?) ORDER BY 3, 1, 2 LIMIT ?"
         return [GateRow(*row) for row in self._fetch(sql, *(after or (-1.0, 0, "")), limit)]
 

@@ -1,7 +1,7 @@
 """Effects of steps: the untrusted values that a step brings in, and those that it passes on.
 
-Steps are not told apart by class: one that is answered brings in its result, one with a child passes values to runs and
-gets their results, one that assigns or returns passes on the values of its templates.
+Steps are not distinguished by class: one that is answered brings in its result, one with a child passes values to runs
+and gets their results, one that assigns or returns passes on the values of its templates.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ class Signature:
     gives: Result
     parameters: tuple[Parameter, ...] = ()
     rest: bool = False
-    """Whether it accepts any number of further arguments, also by name."""
+    """Whether it accepts any number of further arguments, including by name."""
     walks: bool = False
     """Whether it iterates over the operand. For a text, that would be its characters, which is reported."""
 

@@ -149,7 +149,7 @@ class Use:
         for name in path.split("."):
             found = find_item(item, int(name)) if name.isdecimal() else find_property(item, name)
             place = (start, min(start + len(name), end))
-            # With a default, a missing part is no problem.
+            # With a default, a missing part is not a problem.
             if default is None:
                 self._check_part(name, place, found)
             kinds = [found.type] if found.types else []

@@ -27,7 +27,7 @@ def check_item(walk: Inference, node: nodes.Filter, operand: Type) -> None:
     # The result of a search is often empty, regardless of its type.
     if finder is None and not _is_short(operand, 1):
         return
-    # The author has looked at the list before.
+    # The author has already tested the list.
     if _is_guarded(walk, node.node):
         return
     if finder is not None:

@@ -116,7 +116,7 @@ class Problem:
     sure: bool = True
     """Whether every evaluation fails, not only those with certain values."""
     only_possible: bool = False
-    """Whether nothing says that such values occur: reported as information."""
+    """Whether there is no evidence that such values occur: reported as information."""
     path: Path | None = None
     """The path that is read."""
     changes: tuple[Change, ...] = ()

@@ -435,7 +435,7 @@ def _ways(chart: Chart, renamed: dict[str, str]) -> Iterator[str]:
         source = "start" if region is chart.root else f"branch {region.title}"
         yield f"{source} -> {names.get(region.initial, region.initial)}"
         for edge in region.edges:
-            # A retry is shown as a field, and an edge within one step says nothing.
+            # A retry is shown as a field, and an edge within one step carries no information.
             if edge.event != "retry" and names[edge.source] != names.get(edge.target):
                 how = _how(edge)
                 yield f"{names[edge.source]} -> {names.get(edge.target, edge.target)}{how}"

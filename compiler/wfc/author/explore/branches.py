@@ -445,7 +445,7 @@ class World:
     ) -> Iterator[Aim]:
         if spawn.inputs is None:
             child = self.scopes.get(spawn.task or "")
-            # An item that is no object can be one input only.
+            # An item that is not an object can only be a single input.
             whole = [rest] if child is None or len(child.needed_inputs) < 2 else []
             # Whether an item fills one input or several by name may depend on the item, so both are tried.
             for inner in (*whole, (name, *rest)):
@@ -587,7 +587,7 @@ class Chart:
                     yield self._branch(
                         edge, "else", _constant(_first_text(node), self.structure.expressions) is not True
                     )
-            # A condition that can't be evaluated is a failure of its step, which has a way out of its own.
+            # A condition that can't be evaluated is a failure of its step, which has its own edge.
             recovery = node.on.get("recover", ()) if node.id in self.structure.steps else ()
             for edge in recovery or (node.on.get("recover", ()) if _is_counted(node) else ()):
                 kind = "used up" if _is_counted(node) else "on error"

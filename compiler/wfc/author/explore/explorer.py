@@ -414,7 +414,7 @@ def _count_branches(search: Search, report: Report) -> None:
 
 
 def _reason(search: Search, branch: Branch) -> tuple[str, str]:
-    """Why a branch was not reached, and the condition that decides it, if a run came to that."""
+    """Why a branch was not reached, and the condition that decides it, if a run reached that."""
     source = branch.edge.source
     if not any(trace.entered[branch.scope.name, source.id] for trace in search.covered.values()):
         return "not come to", ""

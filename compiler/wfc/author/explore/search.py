@@ -316,7 +316,7 @@ class Search:
     # -- branches ----------------------------------------------------------------
 
     def _aim(self) -> None:
-        """Aim at each branch that has not been reached, from trials that came to its decision or along a shortest path.
+        """Aim at each branch that has not been reached, from trials that reached its decision or along a shortest path.
 
         A branch that is reached may lead to others, so this is repeated until nothing new is reached.
         """
@@ -334,7 +334,7 @@ class Search:
         yield from self._attempts_at(branch)
 
     def _turned(self, branch: Branch) -> Iterator[Attempt]:
-        """Trials that came to a decision, with what decides it changed so that it comes out the other way."""
+        """Trials that reached a decision, with the deciding values changed so that it has the other outcome."""
         scope, edge = branch.scope, branch.edge
         if branch.kind not in ("then", "else"):
             return

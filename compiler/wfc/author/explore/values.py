@@ -83,7 +83,7 @@ class Maker:
         return [self._put(known_items[0], tuple(rest), value, items, depth + 1), *known_items[1:]]
 
     def _filled(self, value: Any, schema: Any, depth: int) -> Any:
-        """A value completed with all required keys, also of nested values."""
+        """A value completed with all required keys, including those of nested values."""
         resolved = self._resolved(schema)
         if isinstance(value, list) and depth < _DEEPEST:
             items = resolved.get("items", {})

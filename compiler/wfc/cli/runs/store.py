@@ -1,4 +1,4 @@
-"""Finds the store and the run that a command of `wfc runs` is about, and prints replies."""
+"""Finds the store and the run of a `wfc runs` command, and prints replies."""
 
 from __future__ import annotations
 

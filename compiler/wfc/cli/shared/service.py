@@ -28,7 +28,7 @@ def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
             service.close()
     except WfcError as error:
         if error.code == "unknown_run":
-            # The hint of the service names an MCP tool, which is no help on the command line.
+            # The hint of the service names an MCP tool, which does not help on the command line.
             raise click.ClickException(
                 f"{error.message}. `wfc runs list --status all` lists them; a unique prefix of at least 4 "
                 "characters is enough"

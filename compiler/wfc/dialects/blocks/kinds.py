@@ -148,7 +148,7 @@ class ReadFilesInputs(Shape):
     ONE_OF = ("patterns", "path")
     label = "a ReadFiles block"
 
-    path = Field(WORD, "A single file, in the place of `patterns`.")
+    path = Field(WORD, "A single file, instead of `patterns`.")
     patterns = Field(PATTERNS, "The files.", example=["src/**/*.py"])
     base_path = Field(WORD, "The folder to search.", default=".")
     mode = Field(
@@ -182,7 +182,7 @@ class HttpCallInputs(Shape):
     method = Field(WORD, "The method.", default="POST")
     headers = Field(ENVIRONMENT, "Headers of the request, by name.")
     json = Field(ANYTHING, "The body, sent as JSON.")
-    content = Field(WORD, "The body as text, in the place of `json`.")
+    content = Field(WORD, "The body as text, instead of `json`.")
     timeout = Field(TIME, "The time limit in seconds.", default=30)
     follow_redirects = Field(FLAG, "Whether to follow redirects.", default=True)
     verify_ssl = Field(FLAG, "Without effect: certificates are always verified.")
@@ -204,7 +204,7 @@ class SqlInputs(Shape):
     sql = Field(WORD, "One or more statements.", example="SELECT count(*) AS n FROM tasks")
     params = Field(ANYTHING, "The values of the parameters: a list for `?`, an object for `:name`.")
     init_sql = Field(WORD, "Statements to execute before, such as CREATE TABLE IF NOT EXISTS.")
-    model = Field(ANYTHING, "A table and its columns, in the place of `sql`.")
+    model = Field(ANYTHING, "A table and its columns, instead of `sql`.")
     op = Field(WORD, "With a model: `schema`, `insert`, `select`, `update`, `delete` or `upsert`.")
     data = Field(BINDINGS, "With a model: the values of a row.")
     where = Field(BINDINGS, 'With a model: what the rows have, such as `{status: open, priority: {">": 4}}`.')

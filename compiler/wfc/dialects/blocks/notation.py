@@ -1,8 +1,8 @@
 """The two notations of references, of which a file uses one: `${inputs.name}` and `{{ inputs.name }}`.
 
 Between dollar braces stands a path. Between double braces stands an expression of Jinja, with operators and filters,
-and `{% if %}`, `{% for %}` and `{% set %}` work as well. Double braces that name nothing of this language stay text:
-they belong to a tool that the workflow uses. So does `${{ }}`, which GitHub's workflows are written with.
+and `{% if %}`, `{% for %}` and `{% set %}` work as well. Double braces that do not name anything in this language stay
+text: they belong to a tool that the workflow uses. So does `${{ }}`, which GitHub's workflows are written with.
 """
 
 from __future__ import annotations

@@ -280,7 +280,7 @@ class Results:
 
 
 def _keeps_error(node: BlockNode) -> bool:
-    """Whether the state has the error of a crashed block in the place of its result, as that of a call."""
+    """Whether the state has the error of a crashed block instead of its result, as for a call."""
     return node.is_continued and node.kind is not None and node.kind.step == "call"
 
 

@@ -523,7 +523,7 @@ class Steps:
         raise UnresolvedError("WF206", message, part.start, reference.parts[-1].end)
 
     def _as_expression(self, node: Node, texts: Texts, start: int, end: int) -> Expr:
-        """A value with all texts in it as one expression, in the place of a reference."""
+        """A value with all texts in it as one expression that replaces a reference."""
         match node:
             case Scalar() if isinstance(node.value, str):
                 if texts.notation.statements(node.text):

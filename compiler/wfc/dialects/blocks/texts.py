@@ -239,7 +239,7 @@ def _printed(value: object, notation: Notation) -> str:
 def concatenation(
     text: str, found: list[tuple[Hole, Expr]], start: int, end: int, notation: Notation
 ) -> Expr:
-    """A text with references as one expression, in the place of another reference."""
+    """A text with references as one expression that replaces another reference."""
     ends = [0, *(one.end for one, _ in found)]
     starts = [*(one.start for one, _ in found), len(text)]
     parts: list[Expr] = []

@@ -366,7 +366,7 @@ def _declaration(declared: InputDeclaration, notation: Notation) -> Iterable[Ent
 
 
 def _default(node: SourceNode) -> SourceNode:
-    """A default with the folder of the run in the place of `{{tmp}}`, which commands and paths expand."""
+    """A default in which the folder of the run replaces `{{tmp}}`, which commands and paths expand."""
     match node:
         case Scalar() if isinstance(node.value, str):
             text = node.text

@@ -72,7 +72,7 @@ class Agents:
 
 
 def with_role(agent: Agent, roles: Mapping[str, Role]) -> Agent:
-    """An agent with what its role says, where it says nothing itself."""
+    """An agent, with the settings of its role where it has none."""
     role = roles.get(agent.type.text) if agent.type else None
     if role is None:
         return agent

@@ -56,7 +56,7 @@ class Fence:
 
 @struct(frozen=True)
 class LostPrompt:
-    """A prompt that is no agent's, at its heading."""
+    """A prompt that belongs to no agent, at its heading."""
 
     span: Span
     why: str
@@ -240,7 +240,7 @@ def _spans(document: Document) -> Iterator[Span]:
 
 
 def _phases_in(root: Node | None, top: list[Entry]) -> Iterator[Node]:
-    """The phases of a fence, and what stands in the place of one. Its other top-level keys are added to those of the
+    """The phases of a fence, and entries that are not phases. Its other top-level keys are added to those of the
     file."""
     if not isinstance(root, Mapping):
         return
@@ -319,7 +319,7 @@ def _give_prompt(
 ) -> tuple[str, str] | None:
     """Make a text the prompt of the agent that it names, or else of the only agent of the phase above.
 
-    Returns why it is no agent's, and what to do, if that is so.
+    Returns the reason and the remedy if it belongs to no agent.
     """
     if last is None:
         return "no phase is above it", "move it below the fence of its phase"

@@ -1,4 +1,5 @@
-"""Whether two scopes have a path in common, with a path that shows it. `wfc_runtime.scopes` says what patterns mean.
+"""Whether two scopes have a path in common, with a path that shows it. `wfc_runtime.scopes` defines the meaning of
+patterns.
 
 Patterns are compared segment by segment, never by listing files.
 """

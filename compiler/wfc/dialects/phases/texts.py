@@ -115,7 +115,7 @@ def references_of(text: str) -> Iterator[Reference]:
 
 
 def with_reads(scalar: Scalar, reads: list[tuple[int, int, str]], phase_id: str) -> Scalar:
-    """An author's text with an expression in the place of each reference, from start to end, and with ids filled in.
+    """An author's text in which an expression replaces each reference, and ids are filled in.
 
     `{workflow_id}`, `{task_id}` and `{step_id}` stay: the server fills them in when it hands the action out.
     """

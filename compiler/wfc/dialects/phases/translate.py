@@ -36,7 +36,7 @@ APPROVE, CHANGE, STOP = "approve", "change", "stop"
 _VERSION = "1.0"
 _READ = re.compile(r"\bstate\.([A-Za-z]\w*)")
 _UNKNOWN = "('{}' | parse_json)"
-"""A value of any type in the place of a wrong reference, which `checks` reports: no other rule reports it again."""
+"""A value of any type that replaces a wrong reference, which `checks` reports: no other rule reports it again."""
 # Copied as nodes of the file, so that findings of the core rules point at the author's text.
 _KEPT = ("name", "description", "version", "inputs")
 _DEFINED = ("objective", "scope", "constraints", "success_criteria")
@@ -400,7 +400,7 @@ class Translation:
             verdict: f"{{{{ {{{reports}}} | shortcomings({missing}, '{phase.rule}'{outside}) }}}}",
             fields["problems"]: f"{{{{ {verdict}.problems }}}}",
         }
-        # From here on every agent has a report, if only one that says that there is none.
+        # From here on every agent has a report, even if it only states that there is none.
         updates |= {
             member.report: f"{{{{ state.{member.report} | default(none) | reported }}}}"
             for member in phase.members

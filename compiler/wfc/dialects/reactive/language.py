@@ -54,7 +54,9 @@ class ReactiveLanguage(Language):
             "loop": "the turn of the innermost loop: `iteration`, `item`, `index`",
         }
     )
-    on_failure = "`on_error` says what happens when a step fails, and `error_handling` does for the workflow."
+    on_failure = (
+        "`on_error` controls the reaction to a failed step, and `error_handling` that of the workflow."
+    )
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         """`fields` has the author's name of each field that the core has under another one."""

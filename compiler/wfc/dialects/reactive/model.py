@@ -116,7 +116,7 @@ INPUTS = MapOf(InputType(), "a mapping of name to input", key=NAME)
 
 
 class ComputedField(Shape):
-    """A field that follows from others."""
+    """A field derived from others."""
 
     label = "a computed field"
 

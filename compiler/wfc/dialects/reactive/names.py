@@ -110,7 +110,7 @@ class Place:
     included: Mapping[str, str] = field(default_factory=dict)
     """The fields that hold the results of included workflows, in the order in which they run, with their names."""
     loop_fields: Mapping[str, str] = field(default_factory=dict)
-    """In a transform: the fields that have what `loop.item` and the like mean."""
+    """In a transform: the fields that hold the values of `loop.item` and similar names."""
 
     @property
     def innermost(self) -> Loop | None:

@@ -32,7 +32,7 @@ class Delegate(Action):
     `subagent_type`, it starts a sub-agent of that type, which plays the role of `agent`. The result is `{response}`,
     or, with `result_schema`, exactly what that schema describes. With `result: report` it is a report: `status`
     (success, partial or failed), `summary`, `achievements`, `limitations`, `next_steps`, `decisions`, `issues`,
-    `milestones`, `files`, `evidence` and more. The agent's own text is accepted too, and read.
+    `milestones`, `files`, `evidence` and more. The agent's own text is also accepted and parsed.
 
     ```yaml
     - id: review-plan

@@ -57,8 +57,8 @@ class Foreach(Changing, Waiting, Retried):
     `on_error: continue` the list has `{error: {code, message, step_id}}` in its place. With `join: fail_fast` the
     first failure cancels the others. With `join: any` the first child that succeeds ends the step, the others are
     cancelled, and the result is its return value; with `sequential: true` that tries one item after the other.
-    A task with one input gets the item as that input; an item that is an object fills inputs by name; `with` sets
-    inputs explicitly.
+    A task with one input receives the item as that input; an item that is an object provides inputs by name; `with`
+    sets inputs explicitly.
 
     ```yaml
     - id: audit

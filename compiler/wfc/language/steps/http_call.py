@@ -34,6 +34,6 @@ class HttpCall(Served):
     method = Field(TEXT, "The method.", default="GET")
     headers = Field(TEXTS, "Headers of the request, by name.")
     json = Field(ANYTHING, "The body, sent as JSON.")
-    content = Field(TEXT, "The body as text, in the place of `json`.")
+    content = Field(TEXT, "The body as text, instead of `json`.")
     timeout = Field(SECONDS_COMPUTED, "The time limit in seconds.", default=30)
     follow_redirects = Field(FLAG, "Whether to follow redirects.", default=True)

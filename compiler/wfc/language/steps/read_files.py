@@ -27,7 +27,7 @@ class ReadFiles(Served):
     result = ReadFilesResult
     ONE_OF = ("patterns", "path")
 
-    path = Field(TEXT, "A single file, in the place of `patterns`.")
+    path = Field(TEXT, "A single file, instead of `patterns`.")
     patterns = Field(Computed(PATTERNS), "The files.", example=["src/**/*.py"])
     base_path = Field(TEXT, "The folder to search.", default=".")
     mode = Field(

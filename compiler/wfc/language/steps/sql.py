@@ -42,7 +42,7 @@ class Sql(Served):
         ANYTHING, "The values of the parameters: a list for `?`, an object for `:name`.", example=["open"]
     )
     init_sql = Field(TEXT, "Statements to execute before, such as CREATE TABLE IF NOT EXISTS.")
-    model = Field(ANYTHING, "A table and its columns, in the place of `sql`.")
+    model = Field(ANYTHING, "A table and its columns, instead of `sql`.")
     op = Field(TEXT, "With a model: `schema`, `insert`, `select`, `update`, `delete` or `upsert`.")
     data = Field(BINDINGS, "With a model: the values of a row.")
     where = Field(BINDINGS, 'With a model: what the rows have, such as `{status: open, priority: {">": 4}}`.')

@@ -302,7 +302,7 @@ def _test(run: Run, name: str | None, args: tuple[Value, ...]) -> Callable[[Valu
     return lambda item: bool(apply(run, builtin, item, args))
 
 
-# Lists and objects gone through item by item, and what came of each item.
+# Filters that process lists and objects item by item.
 
 
 @define(FILTERS, "entries")

@@ -47,7 +47,7 @@ def shortcomings(
 
 @define(FILTERS, "reported")
 def reported(run: Run, value: Value) -> dict[str, Value]:
-    """`report | reported`: the report itself; for null, a failed one that says so."""
+    """`report | reported`: the report itself; for null, a failed report."""
     if isinstance(value, dict):
         return value
     if value is not None:

@@ -37,7 +37,7 @@ def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
 def execute_inline_workflow(
     call: Call, yaml: str, inputs: dict[str, Json] | None = None, response_format: str = "minimal"
 ) -> Reply:
-    """Compile a workflow and start a run of it without saving it. The run continues like any other, also in later
+    """Compile a workflow and start a run of it without saving it. The run continues like any other, even in later
     sessions."""
     check_format(response_format)
     compilation = _compile(call, yaml)

@@ -64,8 +64,8 @@ def trace_transformations(
 
 
 def debug_info(call: Call, workflow_id: str) -> Reply:
-    """Where a run is and what it holds: pending and last steps, the sizes of its fields, and the derived fields that
-    take the longest."""
+    """The position and contents of a run: pending and last steps, the sizes of its fields, and the slowest derived
+    fields."""
     from wfc_runtime.server.workflows import debug_info as info
 
     service = call.context.service
@@ -136,7 +136,7 @@ def _language_of(call: Call) -> str:
 def explain_plan(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
     """The possible actions of a workflow, before a run is started: its steps and branches, the least and the most
     actions, the tools, agents and commands that it needs, and the steps that wait for a person or for time. With
-    `inputs`, a branch that depends on nothing else says how it is `decided`."""
+    `inputs`, a branch that depends on nothing else shows how it is `decided`."""
     from wfc_runtime.errors import WfcError
     from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.plan import explain_plan as explain

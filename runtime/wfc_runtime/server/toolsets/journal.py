@@ -52,9 +52,9 @@ def log_issue(
     requires_human_review: bool = False,
     issue_id: str = "",
 ) -> Reply:
-    """Record a problem in the run's journal. With requires_human_review and without a resolution it blocks: a person
-    has to decide, and the replies of the run say so until the resolution is logged. With an issue_id: log the
-    resolution of that issue."""
+    """Record a problem in the run's journal. An issue with requires_human_review and without a resolution is a blocker:
+    a person has to decide, and the replies of the run mention it until the resolution is logged. With an issue_id: log
+    the resolution of that issue."""
     from wfc_runtime.service.journal_entries import MOST_MESSAGE, Resolved, task_of, text_of
 
     if issue_id:
@@ -199,7 +199,7 @@ def complete_workflow(
     limitations: list[str] | None = None,
 ) -> Reply:
     """Add a summary to a run that has ended, and get its totals. An open run can't be declared completed: the reply
-    says what is pending. With status failed, an open run is cancelled."""
+    names the pending actions. With status failed, an open run is cancelled."""
     from wfc_runtime.service.journal_entries import Summary, text_of, texts_of
 
     run, ending, service = (

@@ -182,7 +182,7 @@ class SqliteService(SqliteViews, Service, Archive):
 
         def job(work: Work) -> Reply:
             id = self._make_id() if key is None else id_of_key(key)
-            # The id is derived from the key, so a repeated start finds the run of the first one, also in another
+            # The id is derived from the key, so a repeated start finds the run of the first one, even in another
             # process.
             started = None if key is None else work.queries.run(id)
             if started is not None:

@@ -110,7 +110,7 @@ class ServingService(SqliteService):
         return super().log(draft, actor=actor)
 
     def _look_at_files(self, run: str, kind: str, parameters: dict[str, Json]) -> dict[str, Json]:
-        """The result of a git step that is no part of the workflow."""
+        """The result of a git step that is not part of the workflow."""
         found = execute({"type": kind, "parameters": {**parameters, "otherwise": "skip"}}, self._grant, run)
         return {"skipped": found["error"]["message"]} if "error" in found else found
 

@@ -87,7 +87,7 @@ class SnapshotCache:
 
 
 def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
-    """The version that a run is pinned to. Raises `DefinitionError` with a way out if it can't be loaded."""
+    """The version that a run is pinned to. Raises `DefinitionError`, which names the remedy, if it can't be loaded."""
     # The folder before the store: most runs use the current version, which is loaded already.
     known = registry.of_digest(row.digest) or _current(registry, row)
     if known is not None:

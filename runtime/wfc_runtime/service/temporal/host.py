@@ -148,7 +148,7 @@ class Host:
         self.noted = seed.noted
         """The number of journal events so far."""
         self._logged = {visit: list(found) for visit, found in seed.logged.items()}
-        """The entries logged for each visit, also in earlier executions."""
+        """The entries logged for each visit, including earlier executions."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
         for one in seed.earlier:
@@ -479,12 +479,12 @@ class Host:
         return self.apply(event, actor=change.actor)
 
     def join_accounts(self, shared: SharedAccounts) -> None:
-        """From now on tell the root run what is spent, also for accounts that came after this run."""
+        """From now on report spending to the root run, including for accounts that were added after this run."""
         accounts = {**shared.accounts, **self.seed.accounts}
         self.seed = replace(self.seed, root=shared.root, accounts=accounts)
 
     def accounts_of(self, visit: str, at: float) -> dict[str, Any]:
-        """The accounts that a visit belongs to, those of the runs around this one included."""
+        """The accounts that a visit belongs to, including those of the enclosing runs."""
         own = own_accounts(
             self.machine,
             self.now,

@@ -42,7 +42,7 @@ from wfc_runtime.service.temporal.messages import Note, Reopening, RetriedChild,
 from wfc_runtime.service.temporal.rpc import RPC_TIMEOUT, ClosedError, SentAgainError, unknown_run
 
 _TOKEN = "retry"
-"""The entry of the memo that says which retry has started an execution."""
+"""The entry of the memo that names the retry that started an execution."""
 _ENDING = 30.0
 """Seconds that a child gets to end after it was cancelled with its parent."""
 _PAUSE = 0.05

@@ -62,7 +62,7 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
         activity_executor=ThreadPoolExecutor(4, thread_name_prefix="wfc-find"),
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=_STICKY,
-        # Turns off the deadlock detector: on a busy machine, two seconds without progress are no deadlock.
+        # Turns off the deadlock detector: on a busy machine, two seconds without progress are not a deadlock.
         debug_mode=True,
     )
 
