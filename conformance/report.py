@@ -1,4 +1,4 @@
-"""What came of the cases, by requirement."""
+"""The results of the cases, by requirement."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _check_ids(suite: Suite) -> None:
 
 
 def _rows_of(case: Case) -> Iterator[tuple[str, Case]]:
-    """Each row as a case of its own, with its values in the place of `<<name>>`."""
+    """Each row as its own case, with its values replacing `<<name>>`."""
     if not case.rows:
         yield "", case
         return

@@ -35,7 +35,7 @@ class Implementation(Protocol):
 
 
 def try_case(implementation: Implementation, expanded: Expanded) -> None:
-    """Nothing, or a DifferenceError that says what differs."""
+    """Nothing, or a DifferenceError that describes the difference."""
     if expanded.case.check is not None:
         _verdict(implementation, expanded)
     else:

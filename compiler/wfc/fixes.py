@@ -275,7 +275,7 @@ class Comparison:
 
     def _brought(self, new: list[Diagnostic]) -> str | None:
         for one in new:
-            # A note is no reason to keep an error.
+            # A note does not justify keeping an error.
             if one.severity is Severity.INFO:
                 continue
             inside = any(

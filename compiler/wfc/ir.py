@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from wfc.caching import cached_property
 from wfc.struct import struct
 
-if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it stays below the language.
+if TYPE_CHECKING:  # The IR only stores these as data, so it stays below the language.
     from wfc.language.shape import InputDecl
     from wfc.language.steps.base import Step
     from wfc.language.types import Type

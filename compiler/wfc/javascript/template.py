@@ -27,7 +27,7 @@ class ScriptTemplate(Template):
         self.scripts: list[tuple[int, Script]] = []
         """The expressions, each with the offset at which it begins."""
         try:
-            # Without the parser nothing is known of the text; WF201 says so once for the whole file.
+            # Without the parser, nothing is known about the text; WF201 reports that once for the whole file.
             self._holes = find_holes(text) if is_installed() else []
         except TemplateError as error:
             self.error = error

@@ -140,7 +140,7 @@ def union(*options: Type) -> Type:
 
 def covers_empty(kind: Type, start: Type) -> bool:
     """Whether an initial value is an empty value of this type: `[]` for a list, `{"results": []}` for such a record."""
-    # A value that is equal to the type says nothing about emptiness, and neither does `any`.
+    # A value that is equal to the type gives no information about emptiness, and neither does `any`.
     if kind in (start, ANY):
         return kind != ANY
     if isinstance(kind, ListType):

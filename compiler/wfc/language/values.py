@@ -18,7 +18,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 _LONGEST_QUOTE = 60
 
 
-# Values are compared by identity: equal texts at two places are two values, also in sets and as keys.
+# Values are compared by identity: equal texts at two places are two values, even in sets and as keys.
 @struct(eq=False, slots=True)
 class Word:
     """A name or other literal text."""

@@ -79,7 +79,7 @@ def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]
 
 
 def lower_workflow(workflow: Workflow, on_failure: str = "", needs: Needs | None = None) -> Module:
-    """The IR of a workflow, also of one with errors, because checks run on it.
+    """The IR of a workflow, even of one with errors, because checks run on it.
 
     `on_failure` is the advice of the source language for a run that failed at a step. With `needs`, the dependencies of
     the main steps, each step begins when what it depends on has ended.
@@ -222,7 +222,7 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
 def merged(kinds: list[Type]) -> Type:
     """One type for all values of a field. An empty initial value is ignored if a later type covers it."""
     first, *later = kinds
-    # An initial `[]` says nothing about the items that steps append.
+    # An initial `[]` gives no information about the items that steps append.
     if any(types.covers_empty(kind, first) for kind in later):
         return types.union(*later)
     return types.union(*kinds)

@@ -1,7 +1,7 @@
 """Values of different types are compared with `==`.
 
 In JavaScript, `==` converts its operands first: `'' == 0` and `'1' == 1` are true. `===` compares the values as they
-are. Convert one of them where the types differ, so that the comparison says what it means.
+are. Convert one of them where the types differ, so that the comparison is explicit.
 
 Bad:
 

@@ -1,7 +1,7 @@
 """A derived field is read whose expression may have failed, and then it is null.
 
-By default the failure of a derived field is no failure of the run: the field gets its `fallback`, and without one it is
-null. A step that reads it then works with null as if that were the value.
+By default, a failure of a derived field does not fail the run: the field gets its `fallback`, or null without one. A
+step that reads it then works with null as if that were the value.
 
 Bad:
 

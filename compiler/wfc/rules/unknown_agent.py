@@ -1,6 +1,6 @@
 """An agent is not among those that the project names.
 
-`[tool.wfc.agents]` in pyproject.toml says what `@name` means for `wfc run --agent`. If it names agents, the `agent` of
+`[tool.wfc.agents]` in pyproject.toml defines `@name` for `wfc run --agent`. If it names agents, the `agent` of
 every step must be one of them, or `@task`. Without such names, the check is off. A step with `subagent_type` names the
 agent of the client there; its `agent` is only the role.
 

@@ -1,6 +1,6 @@
 """A model is not among those that the project names.
 
-`models` in `[tool.wfc.agents]` of pyproject.toml says which model a name means, such as `{fast = "haiku"}`. If it is
+`models` in `[tool.wfc.agents]` of pyproject.toml maps names to models, such as `{fast = "haiku"}`. If it is
 present, the `model` of every step must be one of its names: an agent's program would take an unknown name for its
 default. Without `models`, the check is off.
 

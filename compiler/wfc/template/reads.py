@@ -128,7 +128,7 @@ def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
     if isinstance(name, str) and closer == opener + 2 and syntax.text[start + 1 : end - 1] == name:
         start, end = start + 1, end - 1
     elif isinstance(name, bool) or not isinstance(name, (str, int)):
-        # `x[true]` is no name.
+        # `x[true]` is not a name.
         name = None
     return Part(name, start, end), syntax.number_span(closer)[1]
 
@@ -174,7 +174,7 @@ def facts_of(syntax: Syntax, node: nodes.Node, outcome: bool) -> Facts:
 
 def _facts_of_test(syntax: Syntax, node: nodes.Test, outcome: bool) -> Facts:
     if node.name in PRESENCE_TESTS:
-        # `is defined` says nothing about null.
+        # `is defined` does not exclude null.
         return _fact(syntax, node.node, False) if (node.name == "defined") is outcome else NO_FACTS
     if (node.name == "none" and not outcome) or (node.name == "ok" and outcome):
         return _fact(syntax, node.node, True)

@@ -167,5 +167,5 @@ def misfit(result: Any, schema: Any) -> str:
         found, unreadable = read(result, schema)
         return "; ".join(unreadable or problems(found, schema, not is_secret))
     except UnusableSchemaError:
-        # The service fails the step and says why.
+        # The service fails the step with the reason.
         return ""

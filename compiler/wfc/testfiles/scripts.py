@@ -33,7 +33,7 @@ def fill(kind: str, schema: Any, value: Any) -> Any:
 
 
 def reports_failure(value: Any) -> bool:
-    """Whether a result says that the step could not be done: it need not fit the step's schema."""
+    """Whether a result reports that the step could not be done; it need not match the step's schema."""
     return isinstance(value, dict) and (set(value) == {"error"} or value.get("timed_out") is True)
 
 

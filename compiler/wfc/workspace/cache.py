@@ -5,7 +5,7 @@ content of every workflow of the project, and whatever else the command reads. I
 answer is printed again. Answers are kept in the user's cache folder, one file for each question: the project is not
 touched, and two commands at once can do no more than write the same answer twice.
 
-This module is all that a command needs to repeat an answer. It imports nothing of the compiler; the cache of findings,
+This module is all that a command needs to repeat an answer. It imports no part of the compiler; the cache of findings,
 which takes over when something has changed, is `wfc.workspace.incremental`.
 """
 
@@ -171,7 +171,7 @@ def read_sealed(place: Path, key: str) -> Any:
         match json.loads(place.read_bytes()):
             case {"key": found, "seal": seal, "body": str(body)}:
                 # The seal detects a file that was cut short or damaged, which may still be valid JSON.
-                # The key alone says nothing about whether the file is complete.
+                # The key alone does not show whether the file is complete.
                 if found == key and seal == _seal(key, body):
                     return json.loads(body)
     except (OSError, ValueError, RecursionError):

@@ -58,7 +58,7 @@ def engine_of(
 
 
 def modules_at_start(config: Config, folders: Iterable[Path], process: str = "server") -> Trust:
-    """Trust the modules that exist now. Commands call this before they execute anything of a workflow."""
+    """Trust the modules that exist now. Commands call this before they execute any part of a workflow."""
     return Trust(folders, Sources(config), process)
 
 

@@ -22,7 +22,7 @@ def iter_comments(source: Source, root: Node | None) -> Iterator[tuple[Span, str
     starts = [start for start, _ in inside]
     while at >= 0:
         number = bisect_right(starts, at) - 1
-        # A `#` inside a text is no comment; the search continues after the text.
+        # A `#` inside a text is not a comment; the search continues after the text.
         if number >= 0 and at < inside[number][1]:
             end = inside[number][1]
         else:

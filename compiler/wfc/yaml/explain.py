@@ -494,7 +494,7 @@ def mask(text: str, span: Span) -> str:
 def to_problem(span: Span) -> Problem:
     message = f"a value that begins with '{span.text[:2]}' must be quoted"
     is_whole = "}}" in span.text or "%}" in span.text
-    help = advise_quotes("quote it", span.text) if is_whole else "quote all of it"
+    help = advise_quotes("quote it", span.text) if is_whole else "quote the whole value"
     return Problem("syntax", message, span, help)
 
 

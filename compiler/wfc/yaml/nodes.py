@@ -19,7 +19,7 @@ from wfc.yaml.source import Span
 # Plain scalars by the YAML 1.2 core schema: `no`, `on`, `12:30` and dates are text, `010` is ten.
 
 MAX_DIGITS = 1_000
-"""Longer integers remain text: Python refuses to print them, and JSON readers can't hold them."""
+"""Longer integers remain text: Python refuses to print them, and JSON readers can't represent them."""
 
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

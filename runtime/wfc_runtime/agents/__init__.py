@@ -1,7 +1,8 @@
 """Coding agents as programs: one file per program that knows its command line and reads what it prints.
 
 SECURITY. Which program runs, with which arguments, environment and rights, comes from the operator's file
-(`settings.py`), never from a workflow or a project. What a program prints is data: `base.Outcome` says what was proved.
+(`settings.py`), never from a workflow or a project. What a program prints is data: `base.Outcome` contains only proven
+facts.
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ _IN_USE = re.compile(r"\bsession\b.{0,80}\balready in use", re.I)
 
 
 def is_unusable_session(call: Call, errors: str) -> bool:
-    """Whether a program that ended without an event says that it does not know the session, or that the id is taken."""
+    """Whether a program that ended without an event reports that it does not know the session, or that the id is
+    taken."""
     if call.resumes and _UNKNOWN.search(errors):
         return True
     return call.session is not None and _IN_USE.search(errors) is not None

@@ -232,7 +232,7 @@ def _servers(start: dict[str, Any]) -> list[dict[str, Any]]:
 def _resets_at(messages: list[dict[str, Any]]) -> float | None:
     limits = [one.get("rate_limit_info") for one in messages if one.get("type") == "rate_limit_event"]
     found = number(limits[-1].get("resetsAt")) if limits and isinstance(limits[-1], dict) else None
-    # Anything else is no time that can be shown or waited for.
+    # Anything else is not a time that can be shown or waited for.
     return found if found is not None and 0 < found < _LATEST else None
 
 

@@ -16,7 +16,7 @@ class Command(Adapter):
     names_sessions = False
 
     def unenforced(self, tools: tuple[str, ...]) -> str:
-        # A program of the operator's own: its command says what it may do.
+        # The operator's own program: its command determines its rights.
         return ""
 
     def fixed_tokens(self, tools: tuple[str, ...] | None) -> int:

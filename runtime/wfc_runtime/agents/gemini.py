@@ -1,7 +1,7 @@
 """Gemini CLI: `gemini --output-format stream-json`, which prints one JSON object for each event.
 
-It knows no schema of a result, so the prompt contains it. A call is done if there is a result line with the status
-`success` and the exit code is 0.
+It has no option for a result schema, so the prompt contains the schema. A call is done if there is a result line with
+the status `success` and the exit code is 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OpenCode: `opencode run --format json`, which prints one JSON object for each part of its messages.
 
-It knows no schema of a result, so the prompt contains it. A call is done if its last step has ended with the reason
-`stop`, no error was reported and the exit code is 0.
+It has no option for a result schema, so the prompt contains the schema. A call is done if its last step has ended with
+the reason `stop`, no error was reported and the exit code is 0.
 """
 
 from __future__ import annotations

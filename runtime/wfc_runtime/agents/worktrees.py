@@ -1,8 +1,8 @@
 """`isolation: worktree`: a git worktree and a branch for the calls of one visit, or of one child of a foreach, kept
 while they have changes. Calls that share one hold a lock on it, so that none removes it under another.
 
-SECURITY. An agent can write into its worktree, also to the file `.git` there, so git is never asked to find its folder
-from inside: the folder that git named when the worktree was made is passed with each command, and hooks are off.
+SECURITY. An agent can write into its worktree, including the file `.git` there, so git is never asked to find its
+folder from inside: the folder that git named when the worktree was made is passed with each command, and hooks are off.
 """
 
 from __future__ import annotations

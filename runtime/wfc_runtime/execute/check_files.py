@@ -37,7 +37,7 @@ def _paths(parameters: Parameters) -> list[str]:
         raise ExecutionError("`paths` must be a list of paths")
     named = [one.partition("#")[0].strip() for one in given]
     if not all(named) or any("\0" in one for one in named):
-        raise ExecutionError("`paths` has an entry that is no path")
+        raise ExecutionError("`paths` has an entry that is not a path")
     if len(named) > _MOST_PATHS:
         raise ExecutionError(f"`paths` has {len(named):,} entries; the limit is {_MOST_PATHS:,}")
     return list(dict.fromkeys(named))

@@ -64,7 +64,7 @@ class _NoProofError(Exception):
 
 @dataclass(frozen=True)
 class _Tree:
-    """A working tree, from the folder that is looked at downward."""
+    """A working tree, from the inspected folder downwards."""
 
     job: Job
     folder: Path
@@ -140,7 +140,7 @@ class _Tree:
                 found[self._name(fields[10])] = self._id(fields[4], fields[8])
             elif entry[:2] == b"? ":
                 # Also listed as deleted if it was only taken out of the index: that entry has the content.
-                # A repository inside this one that is no submodule is not entered: it counts as one file.
+                # A repository inside this one that is not a submodule is not entered: it counts as one file.
                 found.setdefault(self._name(entry[2:]).rstrip("/"), None)
         for path, content in self._overlooked():
             found.setdefault(path, content)
@@ -245,7 +245,7 @@ class _Tree:
         program = "x" if about.st_mode & stat.S_IXUSR and self.has_modes else ""
         if about.st_size > _LARGE:
             return f"{about.st_size} {about.st_mtime_ns}{program}"
-        # O_NONBLOCK, because the file may have become a named pipe since it was looked at.
+        # O_NONBLOCK, because the file may have become a named pipe since it was checked.
         opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
         with os.fdopen(opened, "rb") as file:
             return self._hashed(iter(lambda: file.read(1 << 20), b""), about.st_size) + program
@@ -357,7 +357,8 @@ def _changed(
 def _executor(
     kind: str, work: Callable[[Job], Result], skipped: Callable[[str], dict[str, Json]]
 ) -> Executor:
-    """`otherwise: skip`: where the server may not look, or can't, the result says so, and nobody is asked."""
+    """`otherwise: skip`: if the server may not or can't run git, the result contains the reason, and nobody is
+    asked."""
 
     def look(job: Job) -> Result:
         why = job.grant.refusal(git_proof.COMMAND)

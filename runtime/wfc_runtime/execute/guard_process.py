@@ -2,7 +2,7 @@
 
     server - guard (one per server) - supervisor (one per command) - the command - its descendants
 
-A supervisor is the subreaper of its command (Linux): every descendant of the command stays below the supervisor, also
+A supervisor is the subreaper of its command (Linux): every descendant of the command stays below the supervisor, even
 after a double fork, `setsid` or a change of environment. The supervisor kills them all when the command's own process
 has ended and the server has read the output, when the server asks for it, and when its socket closes, which means that
 the server has died. The guard is a subreaper as well: if a command kills its supervisor, the guard kills the rest.

@@ -118,7 +118,7 @@ def _host(text: str) -> _Host:
         networks = _networks(text)
     if networks:
         return _Host("", port, networks)
-    # Digits and dots that are no address, such as 127.1, are read as one by some resolvers.
+    # Some resolvers accept digits and dots that are not an address, such as 127.1.
     if not _NAME.fullmatch(text) or text.replace(".", "").isdigit():
         raise NoHostError(
             "a host is a name, `*.` and a name, an address or a network, and may end in `:port`"

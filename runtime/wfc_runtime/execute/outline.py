@@ -31,7 +31,7 @@ def outline(name: str, text: str, with_docs: bool) -> str:
 def _of_markdown(text: str) -> Iterator[str]:
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
-        # A fence opens or closes a block; a line that begins with `#` inside it is no heading.
+        # A fence opens or closes a block; a line that begins with `#` inside it is not a heading.
         in_code ^= bool(_FENCE.match(line))
         heading = None if in_code else _HEADING.fullmatch(line)
         if heading:

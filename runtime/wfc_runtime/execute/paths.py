@@ -320,7 +320,7 @@ def in_folder(given: str, scratch: Path) -> str:
 
 
 def in_command(command: str, scratch: Path) -> str:
-    """A command with the path of the scratch folder in the place of `${SCRATCH}`.
+    """A command in which the path of the scratch folder replaces `${SCRATCH}`.
 
     The shell does not expand it between single quotes and in a quoted here-document. A path with characters that mean
     something to the shell stays a variable, which the shell expands safely wherever it expands anything.

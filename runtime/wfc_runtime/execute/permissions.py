@@ -27,9 +27,9 @@ from wfc_runtime.scopes import ANY_DEPTH, is_wild, matches
 #
 # For a text that the grammar accepts, the words are those that `/bin/sh` would produce.
 #
-# A pattern has the same grammar, and an unquoted `*` in addition: as the last word it stands for any number
-# of words, also for none; anywhere else for any characters within one word, also for a leading `-`. In the
-# first word, the program, it does not match `/`, nor a `..` between slashes.
+# A pattern has the same grammar, and an unquoted `*` in addition: as the last word it matches any number of words,
+# including none; anywhere else it matches any characters within one word, including a leading `-`. In the first word,
+# the program, it does not match `/`, nor a `..` between slashes.
 
 _SPECIAL = {
     "|": "a pipe (`|`)",
@@ -179,7 +179,7 @@ def _parse(text: str, *, is_pattern: bool = False) -> list[_Word]:
             break
         word, index = _word(text, index, is_pattern)
         words.append(word)
-    # An empty program, such as from two quotes, is no program.
+    # An empty program name, such as from two quotes, is invalid.
     if not words or words[0] == ("",):
         raise NotWordsError("the command names no program")
     if any("=" in piece for piece in words[0]):

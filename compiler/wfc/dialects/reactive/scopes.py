@@ -91,7 +91,7 @@ def paths_written(steps: Iterable[ReactiveStep]) -> Iterator[tuple[Scalar, bool]
 
 
 def _may_differ(update: Shape) -> bool:
-    """Whether an update replaces a value by one that is no plain constant, such as `true`."""
+    """Whether an update replaces a value with one that is not a plain constant such as `true`."""
     operation, value = update.values.get("operation"), update.values.get("value")
     node = value.node if value is not None else None
     is_constant = isinstance(node, Scalar) and (

@@ -595,7 +595,7 @@ def _mentions(node: Node | None, word: str) -> bool:
 # Error handling of steps: retries, fallbacks, what is written when a step fails.
 
 _RETRIES = 3
-"""The number of retries where `retry` says no number."""
+"""The number of retries if `retry` gives none."""
 
 
 def _handling(step: ReactiveStep, otherwise: str = "") -> dict[str, Node | str | None]:

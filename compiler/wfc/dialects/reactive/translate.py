@@ -176,7 +176,7 @@ class _Translation:
                     initial.setdefault(name, made(None, at))
         kept = scope.keep_counters()
         internal = [*dict.fromkeys(kept), *scope.included]
-        # The result has computed fields in the place of raw ones of their name, and none of the whole run's.
+        # In the result, computed fields replace raw ones of the same name, and fields of the whole run are omitted.
         internal += [field for name, field in scope.fields.raw.items() if field != name]
         if not scope.is_task:
             internal += scope.fields.globals.values()

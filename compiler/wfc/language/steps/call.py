@@ -36,7 +36,7 @@ class Call(Changing, Waiting, Retried):
     ONE_OF = ("workflow", "choose")
 
     workflow = Field(WORD, "The name of the workflow to run.", example="deploy-service")
-    choose = Field(TEXT, "An expression for its name, in the place of `workflow`; needs `among`.")
+    choose = Field(TEXT, "An expression for its name, instead of `workflow`; requires `among`.")
     among = Field(
         WORDS,
         "With `choose`: the names that it may be. `*` stands for any characters.",

@@ -11,7 +11,7 @@ class CheckFiles(Served):
 
     The result is `{found, missing}`, lists of the given paths. A path is relative to the project; `*` matches within
     one name and `**` any number of folders, and a pattern is found if a file matches it. `x.md#Section` means `x.md`.
-    A folder is found if it is not empty. Links are not followed, and nothing outside of the project is looked at. The
+    A folder is found if it is not empty. Links are not followed, and files outside the project are ignored. The
     server checks this if its operator allows it to read these files; otherwise the agent does.
 
     ```yaml

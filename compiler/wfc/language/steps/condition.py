@@ -50,7 +50,7 @@ class Condition(Keeping, Retried):
         return {self.output_to.text: Tree(self.if_.node)} if self.output_to and self.if_ else {}
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
-        # Both lists lead to the step after the condition, also if they are empty.
+        # Both lists lead to the step after the condition, even if they are empty.
         then, other = self.then or [], self.else_ or []
         name = chart.state(self, self._keep(chart))
         chart.choose(

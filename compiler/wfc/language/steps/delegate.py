@@ -116,7 +116,7 @@ class Delegate(Action):
 
     def idle_fields(self) -> Iterator[tuple[str, str, str]]:
         if self.result_ and self.result_schema:
-            yield "result", "`result_schema` says what the result is", "remove one of the two"
+            yield "result", "`result_schema` describes the result", "remove one of the two"
         if self.evidence and not self.takes_report:
             yield "evidence", "only a report brings evidence", "add `result: report`"
 

@@ -14,7 +14,7 @@ class Sql(Served):
 
     All statements are one transaction. Write a parameter (`?` or `:name`) for each value and give the values in
     `params`. A `model` has a `table` and its `columns` (`type`, `primary`, `required`, `unique`, `default`, and `auto`:
-    `uuid`, `created` or `updated`), and `op` says what to do with it. The server opens the file if its operator lets it
+    `uuid`, `created` or `updated`), and `op` selects the operation. The server opens the file if its operator lets it
     read it, and write it where the statements write; otherwise the agent does. A result has at most 1,000 rows.
 
     ```yaml

@@ -241,7 +241,7 @@ def _written(steps: list[Step]) -> frozenset[str]:
 
 
 def _handles_end(step: Step) -> bool:
-    """Whether the author says what happens when the iterations are used up."""
+    """Whether the author handles the end of the iterations."""
     return "on_error" in step.values or "at_limit" in step.values
 
 
@@ -292,7 +292,7 @@ class Comparisons:
         for node, words, positive in found:
             self.decide_alone &= positive
             self.all.append(Comparison(step, text, node, words, leaves))
-        # A read that is no comparison may handle the other answers.
+        # A read that is not a comparison may handle the other answers.
         self.decide_alone &= len(found) == reads
 
     def _compared(self, condition: nodes.Expr) -> Iterator[tuple[nodes.Compare, list[nodes.Const], bool]]:

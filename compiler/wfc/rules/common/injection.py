@@ -208,7 +208,7 @@ class CommandHole:
         for change in changes:
             edit = edit_in(self.text, change) if change.start >= 0 else None
             if edit is None:
-                # A part of a fix is no fix.
+                # Half a fix would leave the finding in place.
                 return None
             edits.append(edit)
         return Fix(description, tuple(edits), safe=False)

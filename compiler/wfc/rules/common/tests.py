@@ -123,7 +123,7 @@ def _parameters(action: ExpectedAction, questions: Questions) -> Iterator[Report
     known = {name for place in places for name in questions.asks[place].parameters}
     # Without such a step there is nothing to compare; that is reported above.
     for key, span in action.keys.items() if places else ():
-        # Null says that it is not there.
+        # Null means that it is absent.
         if key != "contains" and key not in known and action.value.get(key) is not None:
             message = f"an action of `{action.step}` has no parameter `{key}`"
             yield Report("WF120", span, message, did_you_mean(key, {*known, "contains"}))
