@@ -45,7 +45,7 @@ def _is_for(case: Expanded, engine: str) -> bool:
 
 
 def _try_all(suite: Suite, cases: list[Expanded], given: argparse.Namespace) -> list[Outcome]:
-    """All cases of a language against one server, in a project of its own."""
+    """All cases of a language against one server, in its own project."""
     with tempfile.TemporaryDirectory(prefix=f"conformance-{suite.language}-") as name:
         folder = Path(name)
         prepare_project(suite, folder, given.prepare)

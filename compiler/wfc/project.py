@@ -350,7 +350,7 @@ class Project:
 
     @cached_property
     def beside(self) -> Project:
-        """The other files, in a project of their own: they see only each other."""
+        """The other files, in their own project: they see only each other."""
         # Without `others`: a file beside the checked ones is only read for its name, inputs and result.
         found = Project(self.config, overrides=self.overrides, texts=self.texts, companions=self.companions)
         for path, data in self.others():

@@ -321,7 +321,7 @@ class Worktree(TypedDict):
 
 
 class IsolatedResult(DelegateResult):
-    """The report of an agent that worked in a git worktree of its own, which is kept if it has changes."""
+    """The report of an agent that worked in its own git worktree, which is kept if it has changes."""
 
     worktree: NotRequired[Worktree]
 

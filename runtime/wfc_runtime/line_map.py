@@ -1,6 +1,6 @@
 """The line map of a generated module: a JSON file next to it that maps each state to its line in the YAML.
 
-Lines shift with every comment, so they are in a file of their own. A module and its map belong together if both name
+Lines shift with every comment, so they are in their own file. A module and its map belong together if both name
 the same digest of the same source. The map is data: it is never executed, and no run depends on it. A map that is
 missing, edited or of another source is ignored, so that a wrong line is never shown.
 """

@@ -132,7 +132,7 @@ def act(word: str, argument: str, session: str, count: int) -> None:
                 time.sleep(0.02)
             end(session, count, result="waited")
         case "sleep" | "orphan":
-            # A command in a session of its own, as the real client starts them.
+            # A command in its own session, as the real client starts them.
             noted = f"open({str(NOTES / 'child')!r}, 'w').write(f'{{os.getpid()}}\\n')"
             text = f"import os, time; {noted}; time.sleep(1000)"
             subprocess.Popen([sys.executable, "-c", text], start_new_session=True)

@@ -1,7 +1,7 @@
 """A page of the documentation as something to run.
 
 A fence `yaml title=workflows/x.yaml` writes that file; a fence `console` runs each `$ command` and compares what it
-prints. `...` on a line of its own stands for any lines, and `…` for anything within one line.
+prints. `...` on its own line stands for any lines, and `…` for anything within one line.
 """
 
 from __future__ import annotations

@@ -498,6 +498,6 @@ def _filled(declared: Tree, item: Any) -> dict[str, Any]:
 
 
 def _code_of(error: Any) -> str:
-    """Whoever has a code of its own for what went wrong says so."""
+    """Whoever has its own code for what went wrong says so."""
     has_code = isinstance(error, dict) and {"code", "message"} <= set(error) <= {"code", "message", "hint"}
     return str(error["code"]) if has_code else "agent_error"

@@ -1,4 +1,4 @@
-"""A project in a folder of its own: modules compiled from small texts, a store, a clock that tests set."""
+"""A project in its own folder: modules compiled from small texts, a store, a clock that tests set."""
 
 from __future__ import annotations
 

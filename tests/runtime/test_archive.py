@@ -33,7 +33,7 @@ tasks:
 
 @pytest.fixture
 def box(file_box: Box) -> Box:
-    """Only an engine with a store of its own has an archive."""
+    """Only an engine with its own store has an archive."""
     return file_box
 
 

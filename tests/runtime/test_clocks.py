@@ -94,9 +94,7 @@ def test_sleep_of_the_machine_counts_although_the_clock_was_set_back_meanwhile(m
     assert clock() == NOON + 600
 
 
-@pytest.mark.skipif(
-    not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux counts sleep in a clock of its own"
-)
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="only Linux counts sleep in its own clock")
 def test_the_clock_that_nobody_sets_counts_the_time_since_the_machine_was_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

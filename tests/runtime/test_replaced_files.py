@@ -38,7 +38,7 @@ def logs(state: Path) -> list[Path]:
 
 
 def another_store(state: Path) -> None:
-    """A whole store of another server, in a process of its own."""
+    """A whole store of another server, in its own process."""
     code = "import sys; from pathlib import Path; from wfc_runtime.store import Store; Store(Path(sys.argv[1])).close()"
     subprocess.run([sys.executable, "-c", code, str(state)], check=True, timeout=60)
 
@@ -345,7 +345,7 @@ def test_a_server_that_ends_leaves_the_log_of_another_process_alone(box: Box) ->
     service, run = begun(box)
     for path in logs(box.state)[1:]:
         path.unlink()
-    # It commits to a log of its own, which it leaves behind as a killed process does.
+    # It commits to its own log, which it leaves behind as a killed process does.
     code = (
         "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "c.execute('CREATE TABLE mark (x)'); os._exit(0)"

@@ -33,7 +33,7 @@ decision: str = PrAutomation.view({}).decision
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What is said of all shipped modules and all uses, each in a file of its own."""
+    """What is said of all shipped modules and all uses, each in its own file."""
     folder = tmp_path_factory.mktemp("uses")
     uses = {f"misuse_{number}": line for number, (line, _) in enumerate(MISUSES)}
     for name, text in {**uses, "right_use": RIGHT}.items():

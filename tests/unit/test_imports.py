@@ -15,7 +15,7 @@ FLOW = 'name: odd\nversion: "1.0.0"\nsteps:\n  - {id: build, type: shell, comman
 
 
 def imported_by(code: str, *arguments: str, cwd: Path) -> set[str]:
-    """The modules that were imported while some code ran in a process of its own."""
+    """The modules that were imported while some code ran in its own process."""
     script = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, sep=chr(10), file=sys.stderr))\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],

@@ -174,7 +174,7 @@ def _from(step: Step, outer: str, file: SourceFile, project: Project) -> Iterato
     if child.is_task:
         scope: Scope | None = file.workflow.declared_tasks.get(child.name.text)
     else:
-        # Not the project of the file: a called file that is not compiled itself has a project of its own.
+        # Not the project of the file: a called file that is not compiled itself has its own project.
         called = project.named(child.name.text)
         scope = called[0].workflow if called else None
     if scope is not None:

@@ -195,7 +195,7 @@ def questions_of(workflows: Iterable[Workflow]) -> Questions:
         for task, machine in workflow.tasks.items():
             _add(found, task, machine)
             if task in whole:
-                # The brief has a step of its own, in addition to those of the task.
+                # The brief has its own step, in addition to those of the task.
                 _add(found, task, brief_machine(machine, whole[task]))
     return found
 

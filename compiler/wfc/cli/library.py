@@ -292,7 +292,7 @@ class _Adding:
                 say(f"the pack suggests --allow-{kind} for {shown}; adding it grants nothing")
 
     def copy(self) -> None:
-        """Write all files into a folder of their own first, and then move each to its place, the lock last.
+        """Write all files into their own folder first, and then move each to its place, the lock last.
 
         A full disk changes nothing. After a kill each file is whole, the old or the new one, and adding again
         completes it.

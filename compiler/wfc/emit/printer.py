@@ -1,6 +1,6 @@
 """Print Python source in the layout of black, without importing black, which is slow.
 
-A bracket is printed on one line if it fits. Otherwise each element has a line of its own and the last one a trailing
+A bracket is printed on one line if it fits. Otherwise each element has its own line and the last one a trailing
 comma, which black keeps. A test compares the output with black.
 """
 
@@ -77,7 +77,7 @@ def print_assignment(target: str, value: Any, indent: int) -> str:
     if width(line.split("\n", 1)[0]) <= WIDTH or target.endswith("]"):
         return line
     if isinstance(value, Call):
-        # Inside parentheses the call begins on a line of its own, and has the whole width.
+        # Inside parentheses the call begins on its own line, and has the whole width.
         text = print_value(value, indent + 1, 0)
     elif "\n" in text:
         return line

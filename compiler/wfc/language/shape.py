@@ -311,7 +311,7 @@ class InputDecl(Shape):
             return [word.text for word in found]
         if isinstance(found, dict):
             return found
-        # A rule may be a number, a value or a text, each in a class of its own.
+        # A rule may be a number, a value or a text, each in its own class.
         return next(getattr(found, key) for key in ("value", "data", "text") if hasattr(found, key))
 
     @property
@@ -319,7 +319,7 @@ class InputDecl(Shape):
         """The type of a given value."""
         enum = self.rule_value("enum")
         if (
-            # Only choices among texts have a type of their own.
+            # Only choices among texts have their own type.
             self.kind == "string"
             and isinstance(enum, list)
             and enum

@@ -215,7 +215,7 @@ class Lowering:
         after: Mapping[str, tuple[str, ...]],
         winner: str = "",
     ) -> tuple[Region, ...]:
-        """Lower each branch to a region of its own, which runs concurrently with the others until it ends.
+        """Lower each branch to its own region, which runs concurrently with the others until it ends.
 
         A branch in `after` begins when the branches that are listed for it have ended. With `winner`, a branch that
         reaches its end continues there, and the others are left.

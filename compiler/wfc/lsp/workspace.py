@@ -37,7 +37,7 @@ class WorkflowServer(LanguageServer):
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._checker = ThreadPoolExecutor(max_workers=1)
         self._looker = ThreadPoolExecutor(max_workers=1)
-        """Answers requests in a thread of its own, so that the event loop stays responsive."""
+        """Answers requests in its own thread, so that the event loop stays responsive."""
         self._at_work: Analysis | None = None
         """The analysis that is being checked at this moment."""
         self.was_shut_down = False

@@ -75,7 +75,7 @@ def _too_many_steps(file: SourceFile) -> Iterator[Finding]:
         yield Finding(
             file.steps[limit].span,
             f"the workflow has {count:,} steps, including those of its tasks; at most {limit:,} are allowed",
-            help=f"move some to a workflow of their own and `call` it, or {_raise('steps')}",
+            help=f"move some to their own workflow and `call` it, or {_raise('steps')}",
             notes=(Note(f"this is step number {limit + 1:,}"),),
             step=file.steps[limit].name,
         )
@@ -109,7 +109,7 @@ def _deep(step: Step, depth: int, limit: int) -> Finding:
     return Finding(
         step.span,
         f"conditions, loops and parallel branches are nested {depth} levels deep; at most {limit} are allowed",
-        help=f"join conditions with `and`, move the inner steps to a workflow of their own and `call` it, or "
+        help=f"join conditions with `and`, move the inner steps to their own workflow and `call` it, or "
         f"{_raise('nesting')}",
         step=step.name,
     )

@@ -44,7 +44,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _twice(scope: Scope) -> Iterator[Finding]:
-    """Fields that are derived, and also have a value of their own at the start."""
+    """Fields that are derived, and also have their own value at the start."""
     derived = {one.field: one for one in scope.derivations}
     for given in ("initial_state", "start_values"):
         node = scope.node.get(given)

@@ -49,7 +49,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 yield Finding(
                     apart[0].value_span("session"),
                     f"the session `{label}` is used in different worktrees",
-                    help="remove `session` or `isolation`: each child has a worktree of its own"
+                    help="remove `session` or `isolation`: each child has its own worktree"
                     if is_foreach
                     else "give the step with `isolation` no session, or one of its own",
                     notes=notes,

@@ -264,7 +264,7 @@ class TreeBuilder:
         if self._documents > 1:
             start, end = extent_of(event)
             message = "a second document starts here, and a file holds one workflow"
-            self._report("syntax", message, start, end, help="move what follows to a file of its own")
+            self._report("syntax", message, start, end, help="move what follows to its own file")
             raise ReadingEndedError
 
     def _scalar(self, event: events.ScalarEvent) -> None:

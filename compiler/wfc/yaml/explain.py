@@ -215,7 +215,7 @@ def lines_read_as_one(failure: Failure) -> Problem | None:
 def colon_in_value(failure: Failure) -> Problem | None:
     if "mapping values are not allowed" not in failure.problem:
         return None
-    help = "quote the value if the ':' is part of it, or put the inner key on a line of its own"
+    help = "quote the value if the ':' is part of it, or put the inner key on its own line"
     if failure.last is not None and not failure.last.style and failure.last.span.end == failure.at:
         value = failure.rest_of_line(failure.last.span.start).text
         help = advise_quotes("quote the value if the ':' is part of it", value)
@@ -442,7 +442,7 @@ _EXPLANATIONS: tuple[Callable[[Failure], Problem | None], ...] = (
 )
 
 
-# Unquoted templates. They are so common that they have a message of their own, and parsing continues after them.
+# Unquoted templates. They are so common that they have their own message, and parsing continues after them.
 
 # `(?>(?:...)*)` instead of `(?:...)*+`, which has a bug before Python 3.11.5 and fails on texts that match.
 _BEFORE_TEMPLATE = pattern(r"(?>(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*)(?=\{[{%])")

@@ -4,7 +4,7 @@ A distribution registers a class in the entry point group `wfc.blocks`; the name
 The class has pydantic models `input_type` and `output_type`, and a method `execute(self, inputs)`, which may be async.
 
 SECURITY. Only the name of an entry point is ever looked up: no path or module in a workflow or in the project's
-settings leads to code. The class runs in a process of its own, which gets the inputs and the environment of a command,
+settings leads to code. The class runs in its own process, which gets the inputs and the environment of a command,
 and ends with the step. That is not a sandbox: the code has the rights of the server's user.
 """
 

@@ -4,7 +4,7 @@ A context costs a millisecond, so that each thread keeps one, with its compiled 
 everything in it: an expression can leave nothing behind for the next. Values cross the border as JSON text.
 
 The engine's time limit counts the CPU time of the whole process, so other threads use it up as well. Therefore an
-expression that reaches it is evaluated again in a process of its own, and only the verdict of that process counts. The
+expression that reaches it is evaluated again in its own process, and only the verdict of that process counts. The
 other limits are judged by a new context, without the garbage of earlier expressions.
 """
 

@@ -1,7 +1,7 @@
 """Budgets: the limits of what a run may spend, and the question to a person when one is used up.
 
 All accounts of a family are in the snapshot of its root run: one for the run, and one for each step or called workflow
-with a budget of its own. A budget that is used up adds a visit to the root run that asks whether as much again may be
+with its own budget. A budget that is used up adds a visit to the root run that asks whether as much again may be
 spent. Nothing of the family is shown to agents until a person has answered it.
 """
 

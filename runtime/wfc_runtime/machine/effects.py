@@ -352,7 +352,7 @@ class Ask(Effect):
             deadline=self._deadline(run),
             overdue_at=self._overdue_at(run, parameters),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
-            # Only steps with a budget of their own need their start; others would store it for nothing.
+            # Only steps with their own budget need their start; others would store it for nothing.
             since=run.event.at if self.budget else None,
         )
         # An action that the server executes may contain values as large as the server's own results.

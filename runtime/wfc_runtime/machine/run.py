@@ -626,7 +626,7 @@ class Run:
             size += -size_of(state[name]) if name in state else size_of(name) + 1
         # JSON has a comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
-        # Derived fields have a limit of their own, so that a large derived value does not fail an unrelated
+        # Derived fields have their own limit, so that a large derived value does not fail an unrelated
         # step.
         own = size - self.snapshot.derived_size
         if own > self.state_bytes:

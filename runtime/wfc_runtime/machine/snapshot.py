@@ -185,7 +185,7 @@ class Snapshot:
     answered: list[str] = field(default_factory=list)
     """If the workflow can fail by intent: the states that were answered, each once, the last one last."""
     derived_size: int = 0
-    """The part of `size` that is derived fields, which have a limit of their own."""
+    """The part of `size` that is derived fields, which have their own limit."""
     starting: bool = False
     """Whether the values that a run computes at its start are still missing."""
     blockers: dict[str, str] = field(default_factory=dict)

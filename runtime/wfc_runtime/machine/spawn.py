@@ -64,7 +64,7 @@ class Spawn(Effect):
     session: str | None = None
     """The conversation that the children's agents continue."""
     isolation: str | None = None
-    """`worktree`: each child's agents work in a git worktree of its own."""
+    """`worktree`: each child's agents work in its own git worktree."""
     budget: Mapping[str, float] | None = None
     """The budget of all children of one visit: usd, tokens, steps, seconds."""
     shares: Sequence[str] = ()

@@ -33,7 +33,7 @@ _HEADERS = {
 }
 SESSION, MCP_PATH = "/api/session", "/mcp"
 _READS = ("GET", "HEAD")
-# An MCP client in a browser on this machine has an origin of its own; the token is what lets it in.
+# An MCP client in a browser on this machine has its own origin; the token is what lets it in.
 _LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost):[0-9]{1,5}")
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 _TOO_LONG = (413, f"A request may have {MOST_BYTES:,} bytes.")

@@ -239,7 +239,7 @@ def _stuck(flow: Flow, shape: Structure, visits: list[_Visit]) -> dict[int, int]
             or flow.nodes[end].shape is not Shape.END
         ):
             continue
-        # With a label or a second link, the end needs a place of its own.
+        # With a label or a second link, the end needs its own place.
         if len(shape.before[end]) == 1 and len(shape.outs[step]) == 1 and not arc.link.label:
             found[end] = step
     return found

@@ -80,7 +80,7 @@ def foreach_instruction(parameters: Mapping[str, Json]) -> str:
         )
     if parameters.get("isolation"):
         more += (
-            " The work of each child is done in a git worktree of its own, on a new branch. If it has changes, keep it "
+            " The work of each child is done in its own git worktree, on a new branch. If it has changes, keep it "
             "and submit its `path` and `branch` as `worktree` in the results of delegate steps; otherwise remove it."
         )
     if agent is None:

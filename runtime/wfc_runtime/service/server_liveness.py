@@ -1,6 +1,6 @@
 """Detects which of the servers that share a store are alive.
 
-A server that executes actions itself holds a lock on a file of its own next to the store as long as it lives. The
+A server that executes actions itself holds a lock on its own file next to the store as long as it lives. The
 operating system releases the lock when the process has ended, however it ended, and its commands with it (see
 `wfc_runtime.execute.guard`). So neither a clock nor a process id has to be trusted: a process that can lock the file
 knows that its owner has ended.

@@ -82,7 +82,7 @@ def _statement(walk: Inference, node: nodes.Node) -> set[str] | None:
         case nodes.AssignBlock():
             before = dict(walk.locals)
             _statements(walk, node.body)
-            # `{% set x %}...{% endset %}` has a scope of its own, as in Jinja.
+            # `{% set x %}...{% endset %}` has its own scope, as in Jinja.
             walk.locals = before
             _bind(walk, node.target, TEXT)
     return {""}

@@ -271,7 +271,7 @@ def _filtered(walk: ScriptInference, node: nodes.Filter, guarded: bool) -> Type:
     kind = _present(walk, node, node.node, walk.type_of(node.node, guarded), guarded)
     if not is_known(kind) or kinds_of(kind) & {"text", "list"}:
         return INT
-    # An object may have a property of its own with that name.
+    # An object may have its own property with that name.
     found = [one.get("length") for one in options(kind) if isinstance(one, Record)]
     if any(found):
         return join(*(prop.type for prop in found if prop))

@@ -96,7 +96,7 @@ def _missing_number(shape: Phase, free: int, reports: Reports) -> None:
         text = key.source.text
         start = text.rfind("\n", 0, key.start) + 1
         before = text[start : key.start]
-        # In a block each key has a line of its own; in braces they share one.
+        # In a block each key has its own line; in braces they share one.
         is_block = not before.strip(" -")
         indent = " " * len(before)
         fix = Fix(
@@ -355,7 +355,7 @@ def _check_calls(phase: PhaseNode | None, scalar: Scalar, mission: Mission, repo
 
 
 def _without_line(scalar: Scalar, start: int, close: int) -> Fix | None:
-    """A fix that removes the call, if it has a line of its own."""
+    """A fix that removes the call, if it has its own line."""
     text = scalar.text
     begin = text.rfind("\n", 0, start) + 1
     end = text.find("\n", start)

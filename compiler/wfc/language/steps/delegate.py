@@ -96,7 +96,7 @@ class Delegate(Action):
     )
     isolation = Field(
         ISOLATION,
-        "`worktree`: the agent works in a git worktree and on a branch of its own, which are in the result as "
+        "`worktree`: the agent works in its own git worktree and branch, which are in the result as "
         "`worktree` if it has changed something.",
     )
     budget = Field(BUDGET, "The budget of the step.", example={"usd": 0.5})

@@ -96,7 +96,7 @@ class Foreach(Changing, Waiting, Retried):
     )
     isolation = Field(
         ISOLATION,
-        "`worktree`: the agents of each child work in a git worktree and on a branch of its own, which are kept if "
+        "`worktree`: the agents of each child work in its own git worktree and branch, which are kept if "
         "something has changed, and are then in the results of its `delegate` steps as `worktree`.",
     )
     budget = Field(BUDGET, "The budget of all children together.", example={"usd": 2})

@@ -46,7 +46,7 @@ class Child:
     """Whether the step limits the number of items."""
     sequential: bool = False
     numbered: bool = False
-    """Whether the children know how many they are, and have an id of their own."""
+    """Whether the children know how many they are, and have their own id."""
     shares: tuple[Word, ...] = ()
     """The fields of the parent that the children work on."""
     agent: str | None = None

@@ -137,7 +137,7 @@ class SqliteViews:
     def changes(self, after: str | None = None, *, watching: Sequence[str] = ()) -> Reply:
         row, seal, claims = _feed_cursor(after)
         changed, known, last, last_seal, claimed = self._queries.feed(row, _BURST + 1)
-        # A claim changes no row of the history, so the feed has a mark of its own for it.
+        # A claim changes no row of the history, so the feed has its own mark for it.
         mark = crc32(claimed.encode("utf-8", "surrogatepass"))
         reply: Reply = {"cursor": f"{last}-{last_seal}-{mark}", "changes": []}
         if after is None:

@@ -72,7 +72,7 @@ def continues_with_parent(text: str | None, run: str, keyring: Keyring) -> bool:
 
 
 def _cancel_data(text: str | None, run: str, keyring: Keyring) -> dict[str, Any]:
-    # When one workflow cancels another, the server prefixes the reason with a sentence of its own.
+    # When one workflow cancels another, the server prefixes the reason with its own sentence.
     for candidate in (text or "", (text or "").partition(" with reason: ")[2]):
         try:
             data = json.loads(_decrypted(candidate, run, keyring))
