@@ -252,7 +252,7 @@ def unmarked(text: str) -> tuple[str, tuple[Finding, ...]]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key that stands twice is an error: a case must not hide another."""
+    """YAML in which a duplicate key is an error: a case must not hide another."""
 
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:

@@ -100,7 +100,7 @@ def _phases_flow(chart: Chart, outline: Outline) -> Flow:
         frame = ""
         if agents:
             frame = names.free(f"phase_{phase['number']}")
-            # Agents of a parallel phase stand beside each other in the frame.
+            # Agents of a parallel phase are next to each other in the frame.
             branches = _agent_flows(agents, names, is_parallel=phase.get("parallel", False))
             flow.nodes.append(
                 Node(frame, Shape.PARALLEL, title, branches=branches, stands_for=agents[0][0].id)

@@ -78,7 +78,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def segments_of(pattern: str) -> tuple[str, ...]:
-    """The segments of a pattern. After a last segment without a wildcard, `**` stands for what is below a folder."""
+    """The segments of a pattern. After a last segment without a wildcard, `**` matches everything below a folder."""
     segments = [one for one in pattern.removeprefix("!").split("/") if one not in ("", ".")]
     is_folder = pattern.endswith("/") or not segments or not is_wild(segments[-1])
     return (*segments, ANY_DEPTH) if is_folder else tuple(segments)

@@ -1,4 +1,4 @@
-"""A prompt stands in a task that a foreach runs: a person is asked once per item.
+"""A task that a foreach runs contains a prompt: a person is asked once per item.
 
 A run without a person, such as `wfc run --agent` in CI, stops at the first of these prompts, and so do all other
 children when they reach theirs. Ask once, before the foreach, and pass the answer on with `with`.

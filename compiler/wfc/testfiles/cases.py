@@ -26,7 +26,7 @@ tests:
 
 An expected action is the text of its command, message, instructions or tool; or a mapping of parameters that it must
 have, with `contains` for parts of that text; or null for an action with any content. Mappings inside a parameter need
-only have the keys that are named. In a list they stand as ids or as `id: action`. A `message` of a failure need only
+only have the keys that are named. In a list, they are ids or `id: action`. A `message` of a failure need only
 be part of the real one. Without `failure` the run has to complete.
 """
 

@@ -200,7 +200,7 @@ def _refuse_key(key: Node) -> list[Problem]:
 
 def _refuse_merge(value: Node) -> list[Problem]:
     if _is_lost_alias(value):
-        # An alias that is not defined has been reported where it stands.
+        # An undefined alias has already been reported at its position.
         return []
     message = "'<<' merges a mapping or a list of mappings, and this is neither"
     return [Problem("syntax", message, value.span, help="name the anchor of a mapping: '<<: *defaults'")]

@@ -49,7 +49,7 @@ def _item(item: Any, indent: int) -> Iterator[str]:
         yield from _entry(f"{pad}-", item, indent)
         return
     lines = _mapping(item, indent + 2)
-    # The first entry of a mapping stands on the line of its dash.
+    # The first entry of a mapping is on the line of its dash.
     yield f"{pad}- {next(lines).lstrip()}"
     yield from lines
 

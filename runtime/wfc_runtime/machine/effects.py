@@ -126,7 +126,7 @@ class Effect:
         return changed if self.failure_message is None else [*changed, self.failure_message]
 
     def instead(self, value: Json) -> Json:
-        """The result that stands for a failed one, from the value of the `fallback`."""
+        """The result that replaces a failed one, from the value of the `fallback`."""
         return value
 
 

@@ -281,7 +281,7 @@ class Structure:
     def joined(self) -> dict[str, Node]:
         """The parallel state that each joining state belongs to. Both are beside each other."""
         found: dict[str, Node] = {}
-        # The join stands beside the parallel state, so the innermost parallel ancestor is not always the
+        # The join is a sibling of the parallel state, so the innermost parallel ancestor is not always the
         # right one.
         for state, join in self.caught.items():
             beside = self.nodes[join].parent

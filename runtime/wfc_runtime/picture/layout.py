@@ -320,7 +320,7 @@ def _places(sizes: list[tuple[float, float]]) -> list[tuple[float, float]]:
     places: list[tuple[float, float]] = []
     x, y, widest = _MARGIN, _MARGIN, 0.0
     for number, (width, height) in enumerate(sizes):
-        # The second panel begins a new column: the workflow itself stands alone.
+        # The second panel begins a new column: the workflow itself has the first one.
         if number == 1 or (number and y + height > _MARGIN + deepest):
             x, y, widest = x + widest + _PAGE_GUTTER, _MARGIN, 0.0
         places.append((x, y))

@@ -110,7 +110,7 @@ def _blocks(lines: list[str], may_begin: list[bool]) -> Iterator[Pairs]:
         if begun is None or begun[0] != "status":
             continue
         indent, first = _indent(line), start
-        # Fields may stand before the status, without a blank line in between.
+        # Fields may precede the status without a blank line in between.
         while first > end and lines[first - 1] and not _ends(lines[first - 1], indent):
             first -= 1
         end = start + 1

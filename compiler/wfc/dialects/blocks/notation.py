@@ -1,6 +1,6 @@
 """The two notations of references, of which a file uses one: `${inputs.name}` and `{{ inputs.name }}`.
 
-Between dollar braces stands a path. Between double braces stands an expression of Jinja, with operators and filters,
+Dollar braces enclose a path. Double braces enclose a Jinja expression with operators and filters,
 and `{% if %}`, `{% for %}` and `{% set %}` work as well. Double braces that do not name anything in this language stay
 text: they belong to a tool that the workflow uses. So does `${{ }}`, which GitHub's workflows are written with.
 """
@@ -29,7 +29,7 @@ _STATEMENT = re.compile(
 _BINDS = re.compile(r"\{%[-+]?\s*(?:for|set)\s+(\w+(?:\s*,\s*\w+)*)\s*(?:\bin\b|=)")
 _TAG = re.compile(r"(?P<raw>\{%[-+]?\s*raw\s*-?%\})|\{\{")
 _ENDS_TRIED = 8
-"""A `}}` may stand in a text or an object of the expression, so that the first one is not always its end."""
+"""A `}}` may be part of a text or an object of the expression, so the first one is not always its end."""
 
 
 @struct(frozen=True)

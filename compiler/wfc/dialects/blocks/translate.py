@@ -161,7 +161,7 @@ class Translation:
     inputs: frozenset[str]
     """The inputs that the file reads."""
     added: dict[str, str]
-    """Steps that stand for no block, by id, with the block that each is part of."""
+    """Steps that do not represent a block, by id, with the block that each is part of."""
     world: World
 
 

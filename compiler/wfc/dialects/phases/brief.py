@@ -11,7 +11,7 @@ from wfc.language.values import Text
 from wfc.yaml import Scalar
 
 AS_DATA = "| tojson | replace('<', '\\\\u003c')"
-"""The end of an expression whose value stands between tags: nothing in it can close them."""
+"""The end of an expression whose value is placed between tags: nothing in it can close them."""
 MANY_PHASES = 5
 _CLEAR = (
     "Note for the orchestrator: everything so far is stored. You may clear your context before this phase; afterwards "
@@ -56,7 +56,7 @@ _MODES = {
         "result=<the report as text or as an object>). Repair it if it is refused. Then stop.\n"
     ),
 }
-"""How the report reaches the run. The server fills in what stands in braces when it hands the brief out."""
+"""How the report reaches the run. The server replaces the names in braces when it sends the brief."""
 
 Author = Callable[[Scalar], Scalar]
 """Translates a text of the author: its references become state fields."""

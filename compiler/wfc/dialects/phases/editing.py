@@ -126,7 +126,7 @@ def _shape(around: list[str], lines: list[str]) -> type[Shape] | None:
     """The shape of the mapping at the cursor, by the keys around it, innermost first."""
     match around:
         case []:
-            # In a fence, `phase: 1` stands among the keys of the phase.
+            # In a fence, `phase: 1` is one of the keys of the phase.
             is_phase = any(re.match(r"phase:\s*\S", line) for line in lines)
             return Phase if is_phase else PhasesFile
         case ["phases"] | ["phase"]:

@@ -142,7 +142,7 @@ def _moves(
 
 
 def _steps(segments: tuple[str, ...], at: int) -> Iterator[tuple[str, int]]:
-    """The possible next segments of a path, each with the position after it. `**` may also stand for none."""
+    """The possible next segments of a path, each with the position after it. `**` may also match none."""
     while at < len(segments) and segments[at] == ANY_DEPTH:
         yield "*", at
         at += 1
@@ -151,7 +151,7 @@ def _steps(segments: tuple[str, ...], at: int) -> Iterator[tuple[str, int]]:
 
 
 def _closed(segments: tuple[str, ...], places: frozenset[int]) -> frozenset[int]:
-    """The places, with those behind a `**` that stands for nothing."""
+    """The positions, including those after a `**` that matches nothing."""
     found = set(places)
     for at in sorted(places):
         while at < len(segments) and segments[at] == ANY_DEPTH:

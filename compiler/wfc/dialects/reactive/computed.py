@@ -51,7 +51,7 @@ def _source(node: Node, texts: Texts) -> Node:
 
 
 def _transform(node: Scalar, texts: Texts) -> Scalar:
-    # A comment at the end must not hide what closes the code, so that stands on its own line.
+    # The closing characters are on their own line, so that a comment at the end can't hide them.
     match kind_of(node.text):
         case "object":
             return texts.wrapped(node, "(", "\n)")

@@ -46,13 +46,13 @@ def top_of(root: Mapping) -> Mapping:
     """The mapping that has the workflow: the file, or the value of its one key `workflow`."""
     inner = root.get("workflow")
     if root.entry("steps") is None and isinstance(inner, Mapping):
-        # `imports` may stand beside it.
+        # `imports` may be next to it.
         return Mapping(inner.span, [*inner.entries, *(one for one in root.entries if one.value is not inner)])
     return root
 
 
 def in_tiers(node: Mapping) -> Mapping:
-    """A `default_state` whose fields stand right under it, an old spelling, with them under `raw`."""
+    """A `default_state` with its fields directly below it (an old spelling), rewritten with the fields under `raw`."""
     loose = loose_fields(node)
     if not loose:
         return node
@@ -67,7 +67,7 @@ def in_tiers(node: Mapping) -> Mapping:
 
 
 def loose_fields(node: Mapping) -> list[Entry]:
-    """The fields that stand right under `default_state`."""
+    """The fields directly below `default_state`."""
     return [
         entry
         for entry in node.entries

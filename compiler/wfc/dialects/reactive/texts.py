@@ -87,7 +87,7 @@ class Texts:
         return self.place.fields.types.get(field, "string") == "string"
 
     def expression(self, node: Scalar) -> Scalar:
-        """A field that takes an expression. Braces may be left out, or stand around parts of it."""
+        """A field that takes an expression. Braces may be omitted, or enclose parts of it."""
         if not isinstance(node.value, str):
             return made("{{ " + str(node.value).lower() + " }}", node)
         found = holes(node.text)

@@ -199,7 +199,7 @@ class CommandHole:
         if self.spot.hole.within is not None:
             text, head = self.text.template.text, self.text.template.span(self.spot.hole.within)[0]
             at = text.rfind("{%", 0, head + 1)
-        # `--` must stand before the whole loop, and not be repeated in it.
+        # `--` must precede the whole loop and not be repeated in it.
         return [Change(at, at, "-- ")]
 
     def fix(self, description: str, changes: list[Change]) -> Fix | None:
