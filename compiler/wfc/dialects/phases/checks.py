@@ -54,6 +54,7 @@ def read_phases(file: PhasesFile, known: Agents, reports: Reports) -> list[Phase
     nodes: list[PhaseNode] = []
     by_number: dict[int, PhaseNode] = {}
     by_id: dict[str, PhaseNode] = {}
+    # A phase without a number comes last, so that one missing number causes one finding and not several.
     free = max([one.number.value for one in file.phases or [] if one.number], default=0) + 1
     for shape in file.phases or []:
         if shape.number is None:
@@ -63,6 +64,7 @@ def read_phases(file: PhasesFile, known: Agents, reports: Reports) -> list[Phase
             number = int(shape.number.value)
         node = _node(shape, number, file, known)
         earlier = by_number.get(number)
+        # In Markdown, authors often write a fence per agent, each with the number of the phase.
         if earlier is not None and shape.number is not None and _is_same(earlier, node):
             _join(earlier, node, file, known, reports)
             continue
@@ -71,6 +73,7 @@ def read_phases(file: PhasesFile, known: Agents, reports: Reports) -> list[Phase
         twin = by_id.get(node.id)
         if twin is not None and twin is not earlier:
             _repeated(f"id `{node.id}`", shape.id.span if shape.id else shape.span, twin, "id", reports, node)
+        # Left out of the graph: later checks need unique numbers and ids.
         if earlier is not None or twin is not None:
             continue
         by_number[number] = by_id[node.id] = node
@@ -158,6 +161,7 @@ def _order(nodes: list[PhaseNode], reports: Reports) -> None:
             else:
                 named[node.id][found.id] = word.span
     edges = {name: list(others) for name, others in named.items()}
+    # Phases in a cycle get one finding for the cycle, and none for the order of each pair.
     inside: set[str] = set()
     by_id = {one.id: one for one in nodes}
     for names in components(edges, edges):
@@ -249,6 +253,7 @@ def _check_agent(member: Member, phase: PhaseNode, known: Agents, reports: Repor
         help_ = f"add `.claude/agents/{member.role}.md`, or `subagent_type: {GENERAL}` to let that agent play the role"
     else:
         help_ = did_you_mean(word.text, known.names)
+    # A role may come from another file, which a fix of this one must not change.
     own = word.node.span.source is member.agent.node.span.source
     fix = Fix(f"make it {near}", (Edit(word.span, near),), safe=False) if near and own else None
     message = f"unknown agent `{word.text[:100]}`: the project, its settings and the client do not have it"
@@ -290,6 +295,7 @@ def _check_scopes(phase: PhaseNode, reports: Reports) -> None:
         first, second = placed[one][0], placed[other][0]
         both = f"`{found.one}` and `{found.other}`" if found.one != found.other else f"`{found.one}`"
         _overlap(first, second, f"{both} have `{found.path}` in common", found.other, phase, reports)
+    # Scopes in words can't be compared; only equal ones certainly overlap.
     prose = [member for member in phase.members if member.paths is None and member.agent.scope]
     for first, second in combinations(prose, 2):
         words = _words(first)
@@ -313,6 +319,7 @@ def _overlap(first: Member, second: Member, why: str, entry: str, phase: PhaseNo
         found = [text for one, text in scope_entries(member.agent.scope) if one == entry]
         return found[0].span if found else member.agent.value_span("scope")
 
+    # Two agents that only read can't disturb each other, but the split of the work is still doubtful.
     is_mild = not first.can_write and not second.can_write
     reports.add(
         "WF413",
@@ -329,6 +336,7 @@ def _overlap(first: Member, second: Member, why: str, entry: str, phase: PhaseNo
 
 
 def _check_calls(phase: PhaseNode | None, scalar: Scalar, mission: Mission, reports: Reports) -> None:
+    # In this mode each sub-agent submits its own report, so it has the tools.
     if mission.mode == "direct":
         return
     for found in _CALL.finditer(scalar.text):
@@ -398,6 +406,7 @@ def problem_of(
         return "WF202", f"there is no phase `{name}`", did_you_mean(name, known)
     if found is phase:
         return "WF313", "a phase can't read its own reports", ""
+    # Without `requires`, the phase might run although the other one failed and has no report.
     if found not in list(phase.upstream()):
         message = f"phase `{phase.id}` reads `{found.id}` but does not require it"
         return "WF313", message, f"add `{found.id}` to its `requires`"

@@ -177,8 +177,7 @@ def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) 
     """The fixes that remove unwanted entries of `parent[key]`, by name; entries that can't be removed safely are left
     out."""
     outer = parent.entry(key)
-    # A duplicate key is another finding; removing one of the two would change the meaning.
-    # If the key is duplicated (WF002), the other entry would take effect.
+    # If the key is duplicated (WF002), removing one entry would let the other take effect.
     twice = sum(entry.key.text == key for entry in parent.entries) > 1
     if outer is None or not isinstance(outer.value, Mapping) or twice:
         return {}

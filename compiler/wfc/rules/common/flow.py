@@ -282,8 +282,7 @@ class Comparisons:
 
     def _look(self, step: Step, text: Text, reads: int) -> None:
         if text is not step.when and text is not step.condition:
-            # A step that only shows the answer does not handle it.
-            # A message that shows the answer decides nothing.
+            # A message that only shows the answer does not handle it.
             self.decide_alone &= isinstance(step, Prompt) and text is step.message
             return
         expression = text.template.expression if text.template.ast is not None else None

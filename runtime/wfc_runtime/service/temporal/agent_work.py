@@ -136,6 +136,7 @@ class AgentWorker:
     def look(self, root: int) -> View:
         with self._lock:
             view = View([one.runnable for one in self._held.values()], due=self.now() + _LOOK_EVERY)
+        # With all workers busy, looking at the runs would only cost calls of the server.
         if len(view.runnables) >= self._parallel or self._is_paused():
             return view
         known = {(one.run, one.visit) for one in view.runnables}
@@ -152,6 +153,7 @@ class AgentWorker:
         return view
 
     def _tell(self, problem: str) -> None:
+        # Once per cause: the worker looks every few seconds, and an outage may last hours.
         if problem and problem != self._said:
             _log.warning("no actions can be looked for: %s", problem)
         self._said = problem
@@ -171,6 +173,7 @@ class AgentWorker:
         seen: set[str] = set()
         yield from self._in_runs(recent, {}, seen)
         listed = self._service.awaiting_agents()
+        # A run whose pending steps have changed is examined again; one that no agent can advance is not.
         self._idle = {run: pending for run, pending in self._idle.items() if listed.get(run) == pending}
         yield from self._in_runs([run for run in listed if run not in self._idle], listed, seen)
 
@@ -195,6 +198,8 @@ class AgentWorker:
         seed, children = self._service.whole(run)
         _, machine, now = self._service.definition_of(seed)
         if now.status != "running":
+            # The end of a child may have made an action of its parent pending, which the list does not show
+            # yet.
             return _Found(related=[] if seed.parent is None else [seed.parent])
         if seed.held or is_used_up(now):
             # Nothing starts until a person has extended the budget.
@@ -221,6 +226,7 @@ class AgentWorker:
         except WfcError as error:
             self._tell(str(error))
             return False
+        # Counted from before the call, so the lease never lasts longer here than on the server.
         held = _Held(runnable, began)
         with self._lock:
             self._held[(runnable.run, runnable.visit)] = held
@@ -266,6 +272,8 @@ class AgentWorker:
     def perform(self, job: Job) -> Json:
         with self._lock:
             held = self._held[(job.runnable.run, job.runnable.visit)]
+            # The lease may have been lost between the claim and this moment, when there was no job to stop
+            # yet.
             lost, held.stop = held.stop.is_set(), job.stop
         if lost:
             job.stop.set()
@@ -351,4 +359,5 @@ class AgentWorker:
 
 def _pause_after(outage: Outcome) -> float:
     left = 0.0 if outage.resets_at is None else outage.resets_at - time.time()
+    # A wrong reset time of a program must neither cause a busy loop nor stop the worker for days.
     return min(max(left, _PAUSE), _LONGEST_PAUSE)

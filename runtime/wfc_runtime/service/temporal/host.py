@@ -301,11 +301,14 @@ class Host:
         if entry is None:
             due = self.clock(at)
             outcomes += [due] if due is not None else []
+            # A process computes with the state that it was given: changed fields would invalidate its result
+            # unseen.
             for visit in self.leased(at):
                 raise busy_error(visit)
             changes = read_updates(self.machine, asked.updates, self.limits)
             event = FieldsUpdated(at=at, id=self.next_event_id, changes=changes)
             more = _NOTHING if asked.key is None else {"key": asked.key}
+            # Pure actions may add further events, so the update is not necessarily the last one.
             number = len(self.entries)
             outcomes.append(self.apply(event, more=more, actor=asked.actor))
             entry = self.entries[number]
@@ -332,12 +335,14 @@ class Host:
         """Raise `RefusedError` if the run has ended, or if the journal has grown since the caller read it."""
         if self.is_over:
             raise RefusedError("finished", f"the run is {self.now.status}, so its journal is closed")
+        # The caller decided against the journal as it read it. It repeats the call with the new one.
         if note.after != self.noted:
             raise RefusedError(JOURNAL_GREW, "the journal has grown meanwhile")
 
     def note(self, note: Note, at: float) -> int:
         """Enter something into the journal; returns the number of its event."""
         number = self.row.version + 1
+        # Blockers are part of the snapshot, so that replies show them without reading the history.
         opened = {f"{self.row.id}:{number}": note.opens} if note.opens else {}
         self.snapshot = with_blockers(self.now, opened, () if note.closes is None else (note.closes,))
         self._enter(at, KIND, to_text(stored(note.data)), note.visit, note.actor)
@@ -369,14 +374,17 @@ class Host:
         if not ends_by_asking(self.now.pending.get(step_id), at):
             due = self.clock(at)
             outcomes += [due] if due is not None else []
+        # Before the owner: a person who answers an outdated form must learn that first.
         check_shown(self, step_id, answer.shown)
         self._check_owner(answer, at)
         subject, event_id = subject_of(self, at), self.next_event_id
         given = prepared(subject, step_id, answer.result, lambda: self._logged.get(step_id, ()), self.limits)
         more = shown_digest(self, step_id)
+        # The stored result differs from the submitted one, so a repeated call is recognised by this digest.
         if given is not answer.result:
             more["answer"] = answer_digest(event_id, answer.result)
         state = subject.now.pending[step_id].state if step_id in subject.now.pending else ""
+        # Computed before the event, which ends the visit and with it the accounts that the cost belongs to.
         cost = usage_of(self.machine, self.now, step_id, answer.result, answer.usage)
         accounts = self.accounts_of(step_id, at) if cost else {}
         if answer.usage and not answer.call:
@@ -431,6 +439,7 @@ class Host:
             self._forget_lease(visit)
             return
         check_leasable(self.machine, self.now, visit)
+        # A renewal is accepted: the call is already running, and its cost counts anyway.
         if not asked.renews and (self.held or is_used_up(self.now)):
             raise RefusedError("held_back", "a used-up budget holds the run back")
         since = known["since"] if known is not None and asked.renews else at
@@ -467,6 +476,7 @@ class Host:
         if not (cost and accounts):
             return [], None
         spending = Spending(cost, accounts)
+        # Only the root run keeps accounts, so that children on different workers can't overspend together.
         if self.seed.root is not None:
             return [], spending
         spent = self.spend(spending, at)
@@ -528,6 +538,7 @@ class Host:
 
     def trial(self) -> Host:
         """A copy on which an answer can be tried."""
+        # Without `__init__`, which would decode the whole snapshot again for each answer.
         other = object.__new__(Host)
         # Snapshots and modules are immutable and shared; row, entries and answers are what a submit changes.
         other.__dict__.update(self.__dict__)
@@ -567,6 +578,7 @@ class Host:
     def listed_details(self) -> dict[str, Json]:
         """Whom the run waits for, its inputs as lists show them, and the version that it is pinned to."""
         pending = [awaited(one.to_data()) for one in self.now.pending.values()]
+        # Lists show root runs only, so children save the bytes in their memo.
         inputs = self._listed_inputs if self.row.visit is None else {}
         return {WAITS_FOR: list(dict.fromkeys(pending)), INPUTS: inputs, "digest": self.row.digest}
 
