@@ -123,6 +123,7 @@ class Scope(Shape):
 
     @cached_property
     def _all_steps(self) -> list[Step]:
+        # Cached: nearly every check walks all steps.
         return list(walk([*self.block, *self.handler]))
 
     @property
@@ -152,6 +153,7 @@ class Task(Scope):
 
     def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
         super().__init__(node, values)
+        # Set by the front end: the name is the key in the mapping around it.
         self.task_name = ""
 
     @property

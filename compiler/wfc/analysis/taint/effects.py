@@ -27,6 +27,7 @@ from wfc.yaml import Mapping, Node
 
 _PLAIN_TYPES = (types.INT, types.NUMBER, types.BOOL, types.NULL)
 _PLAIN_SCHEMAS = frozenset({"integer", "number", "boolean", "null"})
+# A recursive schema would otherwise never end; below this depth the whole value counts as untrusted.
 _DEEPEST = 4
 
 
@@ -68,6 +69,7 @@ def of_schema(schema: Any, flow: Flow, policy: Policy, depth: int = _DEEPEST) ->
     """The taint of an untrusted value that fits a JSON Schema."""
     if not isinstance(schema, dict) or depth == 0:
         return only(flow)
+    # The author wrote every possible value.
     if isinstance(schema.get("enum"), list) or "const" in schema:
         return CLEAN
     kinds = schema.get("type")
@@ -76,12 +78,14 @@ def of_schema(schema: Any, flow: Flow, policy: Policy, depth: int = _DEEPEST) ->
         return CLEAN
     others = [kind for kind in kinds if not isinstance(kind, str) or kind not in _PLAIN_SCHEMAS]
     if others == ["string"]:
+        # A pattern helps only if it admits none of the characters that are dangerous in this use.
         return CLEAN if policy.characters.is_safe(schema.get("pattern")) else only(flow)
     if others == ["array"]:
         return listed(of_schema(schema.get("items"), flow, policy, depth - 1), flow, "maxItems" in schema)
     properties = schema.get("properties")
     if others in (["object"], [None]) and isinstance(properties, dict):
         parts = {str(name): of_schema(inner, flow, policy, depth - 1) for name, inner in properties.items()}
+        # JSON Schema allows further properties by default, and those may be anything.
         return record(parts, None if schema.get("additionalProperties") is False else flow)
     return only(flow)
 
@@ -214,6 +218,7 @@ def _changed(step: Step, file: File, home: ScopeTypes) -> Outcome:
         result = only(origin(step, file)) if step.origin is not Step.origin else CLEAN
         given = [*one.path.texts, *(one.value.texts if one.value else [])]
         added = joined(file.tree(step, text.node, {"result": result, "error": result}) for text in given)
+        # A change of a part keeps the rest, so the taint is joined rather than replaced.
         before = file.read_field(home, one.field, home.inference.definitions.masks.get(one.field, 0))
         path = file.language.name_of("state", one.field)
         found = only(added.whole).then(f"{file.language.call(step)} stores it in `{path}`", one.field_span)
@@ -256,8 +261,10 @@ def _workflow(child: Child, file: File, home: ScopeTypes) -> Outcome:
     given = joined(file.tree(step, tree.node, {}) for tree in (child.inputs or {}).values())
     name = child.name.text if child.name else ""
     found = file.called(name, only(given.whole))
+    # The workflow is not in the project, so nothing is known about its result.
     if found is None:
         found = only(origin(step, file))
+    # The message of an error may quote output of a command or text of an agent.
     elif step.recovers:
         found = join(found, record({"error": only(origin(step, file))}))
     return _kept(

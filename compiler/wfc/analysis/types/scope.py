@@ -58,6 +58,7 @@ def nonzero_numbers(scope: Scope, definitions: Definitions) -> frozenset[Path]:
     settings = (
         ("state", name)
         for name, value in scope.initial.items()
+        # A field that a step also writes may become zero later.
         if _is_number(value) and value and len(definitions.by_field.get(name, ())) == 1
     )
     return frozenset([*inputs, *settings])
@@ -174,6 +175,7 @@ class ScopeInference:
         return self._texts.get(step, _NO_TEXTS)
 
     def _overall(self, name: str) -> Type:
+        # Reading the type over the whole run before it is final would miss later writes.
         self._visit.final &= self.settled
         return self.states.overall(name)
 
@@ -242,6 +244,7 @@ class ScopeInference:
 
     def _is_stale(self, step: Step, visit: Visit) -> bool:
         """Whether a definition that reaches the step was refined since the visit."""
+        # The common case, in which no mask has to be computed.
         if self.definitions.moment == visit.moment:
             return False
         changed = self.definitions.changed_since(visit.moment)
@@ -332,6 +335,7 @@ def _items(child: Child, items: Tree, texts: TextTypes, children: Children) -> I
 
 
 def _list(items: Tree, kind: Type) -> Iterator[Misfit]:
+    # Only certain mistakes: `any` may be a list.
     if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
         is_script = any(text.template.language == "javascript" for text in items.texts)
         yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind, is_script))
@@ -460,6 +464,7 @@ def _quoted(node: Node) -> str:
     text = " ".join(node.text.split())
     if parse_template(node.text).lone:
         text = text.removeprefix("{{").removesuffix("}}").strip()
+    # A long expression would hide the message behind it.
     return f"`{text}`" if len(text) <= 60 else "this"
 
 

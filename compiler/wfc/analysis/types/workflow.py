@@ -41,6 +41,7 @@ from wfc.yaml import Span
 
 # The fixpoint: types are propagated around the loops of a scope until they no longer change.
 
+# The limit matters only for types that grow in every round, such as a list that is wrapped again in each turn.
 _ROUNDS = 4
 """The number of rounds after which a type that still changes is widened to any."""
 
@@ -98,6 +99,7 @@ def _choice(enum: object) -> Type | None:
     if not isinstance(values, list) or not values:
         return None
     texts = [value.data if isinstance(value, Text) else value for value in values]
+    # An option that is computed may be any text, so the answer is no exact value then.
     literal = not any(isinstance(value, Text) and not value.template.is_literal for value in values)
     return Choice(tuple(texts)) if literal and all(isinstance(text, str) for text in texts) else None
 
@@ -113,6 +115,7 @@ def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
 def _learn(definitions: Definitions, definition: Definition, kind: Type, give_up: bool) -> None:
     before = definitions.types[definition.number]
     after = join(before, kind)
+    # Joined and never replaced: types only grow, which is why the fixpoint ends.
     if after != before:
         definitions.learn(definition, ANY if give_up else after)
 
@@ -172,6 +175,7 @@ def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
     for name, own in definitions.masks.items():
         kind = definitions.type_of(mask & own)
         if kind != UNDEFINED:
+            # A field that some paths never write is an optional property of the result.
             there = UNDEFINED not in options(kind)
             properties.append(Property(name, stored(without(kind, UNDEFINED)), there))
     return Record("", tuple(properties), open=False) if properties else EMPTY_OBJECT
@@ -281,6 +285,8 @@ class FileTypes:
     def of(self, scope: Scope) -> ScopeTypes:
         if scope not in self._found:
             self._underway.add(scope)
+            # Items of tasks are not known before the scopes that run them are; `_give_items` repeats the
+            # inference.
             self._found[scope] = self._infer(scope, {"index": ANY})
             self._underway.discard(scope)
         return self._found[scope]
