@@ -60,7 +60,7 @@ class BlocksLanguage(Language):
             "metadata": "the run itself",
         }
     )
-    on_failure = "A block that crashes fails the run; `retry` sets the number of attempts."
+    on_failure = "A block that crashes fails the run; `retry` on it says how often it is tried."
 
     def __init__(self, blocks: Mapping[str, str], notation: Notation, file: BlocksFile) -> None:
         """`blocks` has the id of each block by the state field that keeps its result."""

@@ -55,7 +55,7 @@ class ReactiveLanguage(Language):
         }
     )
     on_failure = (
-        "`on_error` controls the reaction to a failed step, and `error_handling` that of the workflow."
+        "`on_error` says what happens when a step fails, and `error_handling` does for the workflow."
     )
 
     def __init__(self, fields: Mapping[str, str]) -> None:
