@@ -54,9 +54,7 @@ class ReactiveLanguage(Language):
             "loop": "the turn of the innermost loop: `iteration`, `item`, `index`",
         }
     )
-    on_failure = (
-        "`on_error` says what happens when a step fails, and `error_handling` does for the workflow."
-    )
+    on_failure = "`on_error` says what happens when a step fails, and `error_handling` does for the workflow."
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         """`fields` has the author's name of each field that the core has under another one."""
