@@ -25,7 +25,7 @@ File = Callable[[Request], tuple[str, str, str]]
 
 
 class Backend(Protocol):
-    """What the page needs of its server. Opening the store may fail, which each call reports."""
+    """The parts of the server that the page needs. Opening the store may fail, which each call reports."""
 
     @property
     def service(self) -> WholeRuns: ...

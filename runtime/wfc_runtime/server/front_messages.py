@@ -417,7 +417,7 @@ class Relay:
         return len(self.asked)
 
     def _greet(self) -> None:
-        """A worker of the older protocol knows nothing before its handshake."""
+        """A worker of the older protocol can't answer before its handshake."""
         self._is_modern = None
         # The newer protocol has no handshake; otherwise the client's own request is repeated below.
         if self._initialize is None or any(one.method == "initialize" for one in self.asked.values()):

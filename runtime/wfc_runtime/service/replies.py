@@ -375,7 +375,7 @@ def _after_end(subject: Subject, status: str) -> str:
 
 
 def _or_retry(subject: Subject, snapshot: Snapshot, following: str) -> str:
-    """What follows a failure: a retry, if it is possible. Not at once: an agent would repeat it endlessly."""
+    """The next call after a failure: a retry, if it is possible. Not at once: an agent would repeat it endlessly."""
     if snapshot.status != "failed":
         return following
     if snapshot.kept is None:

@@ -20,7 +20,7 @@ _MOST_STATES = 20_000
 _MOST_TEXTS = 500
 """The same for the characters of one segment."""
 _FILLER = "x"
-"""What stands for `*` in the path that shows an overlap."""
+"""The text that replaces `*` in the path that shows an overlap."""
 
 
 @struct(frozen=True)
