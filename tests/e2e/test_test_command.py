@@ -109,7 +109,7 @@ def test_what_was_never_tried_is_named_with_its_place_and_fails_the_minimum(proj
     assert done.status == 1
     assert "    workflows/flow.yaml:6: not covered: `greet` failing and being tried again\n" in done.out
     assert (
-        "    workflows/flow.yaml:6: not covered: `greet` failing, and on_error going on to `stop`\n"
+        "    workflows/flow.yaml:6: not covered: `greet` failing, and on_error continuing at `stop`\n"
         in done.out
     )
     assert "    workflows/flow.yaml:18: not covered: `approve` being skipped, on to `each`\n" in done.out

@@ -157,9 +157,9 @@ def test_what_is_not_reached_is_listed_with_the_reason_and_counted(secret: Path)
         ":5: not reached in 50 runs: step decide of w, then: its condition was never true: {{ state.got"
         in out
     )
-    assert ":11: not reached in 50 runs: step confirmed of w, then: no run came to it" in out
+    assert ":11: not reached in 50 runs: step confirmed of w, then: no run reached it" in out
     assert (
-        "w: no problem, 1 of 4 branches reached (3 not: 2 because no run came to it, 1 because its condition was "
+        "w: no problem, 1 of 4 branches reached (3 not: 2 because no run reached it, 1 because its condition was "
         "never true), 50 runs with seed 0" in out
     )
     reasons = [one["why"] for one in branches(secret, "--runs", "50")["not_reached"]]  # type: ignore[attr-defined]

@@ -461,7 +461,7 @@ class Site(Results):
         return self._output(node, name, first, others)
 
     def _repeated(self, node: BlockNode, at: Part, rest: list[Part]) -> Expr:
-        """What a block with `for_each` says of itself, or the result of one item by its key."""
+        """A property of a block with `for_each`, or the result of one item by its key."""
         if rest and rest[0].name == "blocks":
             # `blocks.b.blocks['x']` is another way to write `blocks.b['x']`.
             at, rest = Part(at.name, at.start, rest[0].end), rest[1:]
