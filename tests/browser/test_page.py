@@ -508,3 +508,26 @@ def test_a_secret_that_a_person_types_is_hidden_and_never_kept(project: Box, ope
             expect(tab.get_by_text("Loading…")).to_have_count(0)
             assert "a-token-of-mine" not in tab.content()
         tab.close()
+
+
+def test_defaults_of_a_form_are_shown_and_an_agents_empty_texts_are_results(
+    project: Box, open_tab: Opened
+) -> None:
+    """What is submitted is what was shown: a default that is not visible would be an answer nobody gave."""
+    text = steps(
+        "{id: judge, type: delegate, agent: null, instructions: Judge., output_to: found, result_schema: {type: object,"
+        " required: [fine, count, note], properties: {fine: {type: boolean, default: true},"
+        " count: {type: integer, default: 3}, note: {type: string}}}}",
+        name="judged",
+    )
+    service = project.compile(text).service
+    run = service.start("judged")["workflow_id"]
+    with serving(project.root) as served:
+        tab = open_tab(served, f"/runs/{run}")
+        tab.get_by_text("Hand in a result for the agent").click()
+        expect(tab.get_by_label("fine")).to_be_checked()
+        expect(tab.get_by_label("count")).to_have_value("3")
+        tab.get_by_role("button", name="Submit").click()
+        wait_until(lambda: service.status(run)["status"] == "completed")
+        assert service.status(run)["result"]["found"] == {"fine": True, "count": 3, "note": ""}
+        tab.close()

@@ -186,7 +186,8 @@ def _box(node: Node, width: float) -> Figure:
     title = wrap(printable(node.title), 2 * [fits("title", room)])
     details = _details(node.detail, room)
     if node.condition:
-        details += wrap(f"if {node.condition}", 2 * [fits("detail", room)])
+        # Below it there is always room, and a condition that is cut may look like another one.
+        details += wrap(f"if {node.condition}", 4 * [fits("detail", room)])
     lines = [("title", text) for text in title] + [("detail", text) for text in details]
     return Figure(width, 2 * 8.0 + _depth(lines), _stack(lines))
 

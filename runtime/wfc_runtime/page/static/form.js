@@ -75,10 +75,18 @@ function valueOf(kind, typed) {
   return typed === "" || typed === undefined ? undefined : Number(typed);
 }
 
+// What a field that nobody has touched stands for. An empty text is a usual result of an agent's step, and no answer of
+// a person.
+function untouched(form, schema) {
+  const kind = kindOf(schema);
+  if (kind === "yes") return false;
+  return kind === "text" && form.action.type !== "prompt" && !schema.minLength ? "" : undefined;
+}
+
 function collected(form, fields) {
   const found = {};
   for (const [name, schema] of fields) {
-    const value = valueOf(kindOf(schema), form.values[name] ?? schema.default ?? (kindOf(schema) === "yes" ? false : undefined));
+    const value = valueOf(kindOf(schema), form.values[name] ?? schema.default ?? untouched(form, schema));
     // An empty answer to a question that may be left out is none.
     const isLeft = value === "" && form.action.parameters?.questions && !form.action.result_schema.required?.includes(name);
     if (value !== undefined && !isLeft) found[name] = value;
@@ -108,10 +116,10 @@ function field(form, name, schema, required) {
         <label class="option"><input type="radio" name=${id} .checked=${given === one} @change=${() => set(one)}> ${text(said.choice(one).label ?? one)}${
           said.choice(one).description ? html` <small>${text(said.choice(one).description)}</small>` : nothing}</label>`)}${hint}</fieldset>`;
     case "yes":
-      return html`<label class="option"><input type="checkbox" .checked=${Boolean(form.values[name])} @change=${(event) => set(event.target.checked)}> ${text(label)}</label>${hint}`;
+      return html`<label class="option"><input type="checkbox" .checked=${Boolean(given)} @change=${(event) => set(event.target.checked)}> ${text(label)}</label>${hint}`;
     case "number":
       return html`<label for=${id}>${text(label)}</label>${hint}<input id=${id} type="number" step=${schema.type === "integer" ? "1" : "any"}
-        aria-describedby=${tip ? `${id}-hint` : nothing} ?required=${required} .value=${String(form.values[name] ?? "")} @input=${(event) => set(event.target.value)}>`;
+        aria-describedby=${tip ? `${id}-hint` : nothing} ?required=${required} .value=${String(given ?? "")} @input=${(event) => set(event.target.value)}>`;
     default:
       if (form.isSecret || schema.writeOnly) {
         // In a form, which browsers expect around a password. Enter must not answer.
@@ -186,7 +194,8 @@ function isReady(form, fields, required) {
     try { JSON.parse(form.json); return true; } catch { return false; }
   }
   const found = collected(form, fields);
-  return [...required].every((name) => found[name] !== undefined && found[name] !== "");
+  const isBlank = (name) => found[name] === "" && (form.action.type === "prompt" || form.action.result_schema.properties[name]?.minLength);
+  return [...required].every((name) => found[name] !== undefined && !isBlank(name));
 }
 
 function json(form) {
