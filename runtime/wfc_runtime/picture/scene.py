@@ -105,6 +105,7 @@ class Scene:
 
 # Figures: the size of each node follows from the text in it.
 
+# In points. `text_width` measures with the same sizes, so text never leaves its figure.
 SIZES = {
     "title": 12.0,
     "detail": 10.5,
@@ -120,6 +121,7 @@ LABEL_LEADING = 12.0
 
 _BOX = (116.0, 212.0)
 _ONE_LINE = 150.0
+# A few fixed widths, so that the diamonds of one chart look alike.
 _CHOICE = (150.0, 178.0, 206.0, 232.0, 262.0)
 _LEADING = {"title": 15.0, "detail": 13.0, "code": 13.0, "question": 14.0}
 _PAD = 11.0
@@ -153,6 +155,7 @@ def label_lines(label: str) -> list[str]:
 
 def figures_of(flow: Flow, lay_out: Callable[[Flow], Scene]) -> list[Figure]:
     boxes = [node for node in flow.nodes if node.shape is Shape.BOX]
+    # All boxes of a chart have one width: columns then line up without further work.
     width = _clamp(max((_wanted(node) for node in boxes), default=0), *_BOX)
     return [_figure(node, width, lay_out) for node in flow.nodes]
 

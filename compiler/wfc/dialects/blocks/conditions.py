@@ -64,6 +64,7 @@ Resolve = Callable[[Reference], Expr]
 # The grammar of conditions: comparisons of references and literals, joined by `and`, `or` and `not`.
 
 _DEEPEST = 30
+# One pattern for all tokens. The order matters: a reference before its `${`, a path before a plain word.
 _TOKEN = re.compile(
     rf"(?P<space>\s+)|(?P<reference>{REFERENCE.pattern})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
@@ -204,6 +205,7 @@ class _Parser:
                 return found
         start = self._peek()
         following = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
+        # Before `in` and `is` alone, which would leave the `not` behind.
         both = _TWO_WORDS.get((start.text, following.text)) if start and following else None
         if start and following and both:
             self._at += 2
@@ -246,6 +248,7 @@ class _Parser:
                 return _path(token)
             case "operator" if token.text in _CLOSING:
                 return self._deeper(lambda: self._bracket(token))
+        # The error must point at this token, not at the next one.
         self._at -= 1
         raise self._unexpected()
 
@@ -255,6 +258,7 @@ class _Parser:
         tokens = list(_plain_tokens(self._text, token.start + inner.start(1), token.start + inner.end(1)))
         try:
             return _Parser(self._text, tokens, inside=1, depth=self._depth + 1).whole()
+        # An expression with a filter is valid Jinja, although it is not a condition of this grammar.
         except ConditionError:
             return ConditionNode("hole", token.start, token.end)
 
@@ -264,6 +268,7 @@ class _Parser:
         self._inside += opening.text == "${"
         items = self._items(closing)
         self._inside -= opening.text == "${"
+        # `(x)` is x, and `(x,)` is a list, as in Python.
         is_one = len(items) == 1 and self._tokens[self._at - 2].text != ","
         if opening.text != "[" and is_one:
             return items[0]
@@ -306,6 +311,7 @@ class _Parser:
         if token is None:
             end = len(self._text.rstrip())
             return ConditionError("the condition ends too early", max(end - 1, 0), end)
+        # The usual mistake of authors who know the other notation.
         if self._text.startswith("{{", token.start):
             message = "a condition is written without `{{ }}`: write `${inputs.name} == 'value'`"
             return ConditionError(message, token.start, token.start + 2)

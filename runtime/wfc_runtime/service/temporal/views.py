@@ -141,6 +141,7 @@ class TemporalViews:
                 if row["status"] == "failed" and not await self._is_latest(execution):
                     continue
                 found.append(row)
+                # A page continues after the last run of the page before: an id stays valid between calls and servers.
                 passed = 0 if before is None else _place(found, before)
                 if len(found) - passed >= count:
                     break
@@ -188,6 +189,7 @@ class TemporalViews:
         total: Counter[str] = Counter()
         for group in found.groups:
             total[stored_status(str(group.group_values[0]))] += group.count
+        # Counting retried runs takes further queries, which most workflows never need.
         if total["failed"]:
             total["failed"] -= await self._retried(workflow)
         return [(status, number) for status, number in total.items() if number > 0]
@@ -226,6 +228,7 @@ class TemporalViews:
             row = await listed(execution)
             if row.get("pending"):
                 waiting[row["workflow_id"]] = tuple(row["pending"])
+        # Runs that this process has just changed: the server's index may not show that yet.
         for row in self._recent.merged([], ("running",)):
             waiting[row["workflow_id"]] = tuple(row.get("pending", ()))
         unknown = [key for key in waiting.items() if key not in self._gates]
@@ -268,6 +271,7 @@ class TemporalViews:
             if not actions:
                 return []
             entry = _named(said.reply)
+            # The start of the visit may be in an earlier execution, whose history is not read here.
             since = await self._since(run, visit) or said.reply["progress"]["updated"]
             root = await self._root_of((await self._calls.whole(run))[0])
         except WfcError:
@@ -298,6 +302,7 @@ class TemporalViews:
         query = f"{feed_query(self.settings.task_queue)} AND (ExecutionStatus = 'Running' OR CloseTime > '{recently}')"
         found: dict[str, dict[str, Any]] = {}
         async for execution in self._executions(query):
+            # Newest first: a retried run has several executions, and only the last one counts.
             if execution.id not in found:
                 row = await listed(execution)
                 root = getattr(execution, "root_id", None) or execution.id
