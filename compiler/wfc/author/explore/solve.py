@@ -22,6 +22,7 @@ from wfc.language.values import template_of
 
 # Texts that match a regular expression.
 
+# In the order of preference: the first character that a class allows is used.
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 _-ABCDEFGHIJKLMNOPQRSTUVWXYZ./:"
 _CATEGORIES = {"DIGIT": "7", "WORD": "a", "SPACE": " ", "NOT_DIGIT": "a", "NOT_WORD": " ", "NOT_SPACE": "a"}
 
@@ -59,6 +60,7 @@ class _Sampler:
                 least, most, inner = value
                 count = int(least)
                 if self._random is not None:
+                    # Short texts, so that a case stays readable.
                     count = self._random.randint(count, min(int(most), count + 3))
                 # A pattern such as `a{100000}` should not produce a huge text.
                 return "".join(self.all(inner) for _ in range(min(count, 200)))
@@ -195,6 +197,7 @@ def term_of(node: nodes.Node) -> Term | None:
             return _applied(node.node, node.name, node)
         case nodes.Call() if isinstance(node.node, nodes.Getattr):
             return _applied(node.node.node, node.node.attr, node)
+        # Either branch may be the value; the first that can be solved is enough to reach a decision.
         case nodes.CondExpr():
             return term_of(node.expr1) or (term_of(node.expr2) if node.expr2 else None)
         case nodes.Or():
@@ -299,6 +302,8 @@ def _undone(value: Any, operation: Operation) -> Any:
             return [value]
         case "at":
             key = operation.argument(0)
+            # The smallest value with that part: the search merges it with the other wishes for the same
+            # answer.
             return {key: value} if isinstance(key, str) else [value]
         case "map" if operation.argument(9, "attribute") is not None:
             attribute = str(operation.argument(9, "attribute"))
