@@ -32,7 +32,9 @@ _AGENT_KEYS = ("name", "description", "tools", "disallowedTools", "model", "colo
 or drop its questions, which nobody expects from a copied text."""
 _CLIENT_FILES = ("claude.md", "claude.local.md", "agents.md", "gemini.md")
 """Files that clients read as instructions wherever they are."""
+# Not allowed in names on Windows: a pack must be usable everywhere.
 _UNPORTABLE = frozenset('\\:*?"<>|')
+# SECURITY. A pack is input from a stranger, and everything in it is read before the user agrees to anything.
 _MOST_FILES, _MOST_BYTES = 500, 1024 * 1024
 _TEXTS = (*ENDINGS, *TEXT_ENDINGS)
 _KEYS = ("name", "version", "description", "workflows", "agents", "tools", "grants")
@@ -67,6 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
         data = tomllib.loads(_read_in(folder.resolve(), path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PackError(f"{MANIFEST} is not valid TOML: {error}") from None
+    # An unknown key may be a misspelt grant, which the user would then not see.
     unknown = [key for key in data if key not in _KEYS]
     if unknown:
         raise PackError(f"{MANIFEST} has an unknown key `{unknown[0]}`; it may have {', '.join(_KEYS)}")
@@ -121,6 +124,7 @@ class Item:
 
     @property
     def digest(self) -> str:
+        # NUL can't be part of a path, so no two sets of files have the same text.
         parts = sorted(f"{path}\0{text}\0" for path, text in self.files.items())
         return hashlib.sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -229,11 +233,13 @@ class Pack:
     def _matching(self, patterns: Iterable[str]) -> list[Path]:
         found: dict[Path, None] = {}
         for pattern in patterns:
+            # SECURITY. The manifest is untrusted: a pattern must not copy the user's own files.
             if pattern.startswith(("/", "~")) or ".." in Path(pattern).parts:
                 raise PackError(f"the pattern `{pattern}` leaves the pack")
             for path in sorted(self.folder.glob(pattern)):
                 if not path.is_dir():
                     found[path] = None
+                    # A named pipe or a device would block the reader.
                     if not path.is_file():
                         raise PackError(f"`{self._shown(path)}` is not a file")
             if len(found) > _MOST_FILES:

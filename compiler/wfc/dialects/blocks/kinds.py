@@ -452,6 +452,7 @@ def _answer_schema(inputs: Node | None) -> dict[str, Any]:
         found = plain(given)
         if isinstance(found, str):
             try:
+                # Files of this language may give the schema as a text of JSON.
                 found = json.loads(found)
             except ValueError:
                 found = {}
@@ -643,6 +644,7 @@ def type_of(block: Mapping) -> Scalar | None:
 def kind_of(block: Mapping) -> Kind | None:
     named = type_of(block)
     kind = recover_type(named.text, KINDS) if named else None
+    # A Prompt without `human` is a question for the agent, which must not wait for a person.
     return GATE if kind is KINDS["Prompt"] and _is_for_a_person(block) else kind
 
 
