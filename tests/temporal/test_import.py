@@ -9,6 +9,7 @@ import pytest
 
 from tests.runtime.support import OK, TWO, Box, TemporalBox, children, step_ids
 from tests.runtime.test_children import foreach
+from tests.support import wait_until
 from tests.temporal.processes import WFC, environment
 from wfc_runtime.engines.temporal_import import move_run
 from wfc_runtime.errors import RefusedError
@@ -111,7 +112,7 @@ def test_a_move_that_the_file_overtook_leaves_nothing_behind_and_can_be_repeated
 
 def test_the_command_moves_all_that_is_under_way(file_box: Box, temporal_box: TemporalBox) -> None:
     (file_box.root / "pyproject.toml").write_text("[tool.wfc]\n", encoding="utf-8")
-    file_box.compile(TWO)
+    file_box.compile(TWO.replace("steps:", "inputs: {target: {type: string, default: api}}\nsteps:", 1))
     # On the real time, as the command is.
     old, new = SqliteService.open(file_box.state, file_box.generated), temporal_box.service
     runs = [old.start("w")["workflow_id"] for _ in range(2)]
@@ -123,6 +124,10 @@ def test_the_command_moves_all_that_is_under_way(file_box: Box, temporal_box: Te
         command, cwd=file_box.root, env=environment(temporal_box), capture_output=True, text=True, check=True
     )
     assert sorted(json.loads(moved.stdout)["moved"]) == sorted(runs)
+    # Lists lag behind.
+    wait_until(lambda: len(new.runs()["runs"]) == 2)
+    for row in new.runs()["runs"]:
+        assert (row["pending"], row["waits_for"], row["inputs"]) == (["build"], ["agent"], {"target": "api"})
     for run in runs:
         assert step_ids(new.submit(run, "build", OK)) == ["test"]
     again = subprocess.run(

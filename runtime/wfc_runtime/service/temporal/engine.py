@@ -40,9 +40,9 @@ from wfc_runtime.service.replies import listed_inputs
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.archive import TemporalArchive
 from wfc_runtime.service.temporal.calls import Calls, Canceller
-from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
+from wfc_runtime.service.temporal.children import NAME, OVERDUE, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
-from wfc_runtime.service.temporal.host import INPUTS, JOURNAL_GREW
+from wfc_runtime.service.temporal.host import INPUTS, JOURNAL_GREW, Host
 from wfc_runtime.service.temporal.listing import Recent
 from wfc_runtime.service.temporal.messages import (
     RENEW_AFTER,
@@ -213,6 +213,15 @@ class TemporalService(TemporalArchive, Service):
 
     async def begin(self, run: str, seed: Seed, version: str) -> None:
         """Start an execution. Raises `WorkflowAlreadyStartedError` if the id was ever used."""
+        memo = {**memo_of(seed), "created": seed.created or seed.at or time.time()}
+        is_child = seed.visit is not None
+        attributes = search_attributes.at_first(seed.workflow, version, is_child)
+        if seed.snapshot is not None:
+            # The execution updates what lists show only when the run moves on.
+            host = Host(run, seed, self.modules.of_digest(seed.digest, seed.workflow), seed.updated)
+            shown = (host.now.status, host.pending_names)
+            attributes = search_attributes.of_moved(seed.workflow, version, is_child, *shown)
+            memo |= {OVERDUE: host.overdue_at, **host.listed_details}
         try:
             await self.client.start_workflow(
                 NAME,
@@ -222,8 +231,8 @@ class TemporalService(TemporalArchive, Service):
                 task_timeout=TASK_TIMEOUT,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                search_attributes=search_attributes.at_first(seed.workflow, version, seed.visit is not None),
-                memo={**memo_of(seed), "created": seed.created or seed.at or time.time()},
+                search_attributes=attributes,
+                memo=memo,
             )
         except RPCError as error:
             raise translated(error, self.settings) from error

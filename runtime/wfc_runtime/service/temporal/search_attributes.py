@@ -36,7 +36,19 @@ def of_note(workflow: str, version: str, is_child: bool) -> TypedSearchAttribute
     return at_first(workflow, version, is_child).updated(SearchAttributePair(STATUS, NOTED))
 
 
+def of_moved(
+    workflow: str, version: str, is_child: bool, status: str, pending: list[str]
+) -> TypedSearchAttributes:
+    """The attributes of a run that comes from elsewhere, in its state."""
+    shown = [SearchAttributePair(STATUS, _shown(status, pending))]
+    waiting = [SearchAttributePair(PENDING, pending)] if pending else []
+    return at_first(workflow, version, is_child).updated(*shown, *waiting)
+
+
 def since(status: str, pending: list[str]) -> list[SearchAttributeUpdate[Any]]:
     """Updates of the attributes that change from step to step."""
-    shown = "pending_action" if status == "running" and pending else status
-    return [STATUS.value_set(shown), PENDING.value_set(pending)]
+    return [STATUS.value_set(_shown(status, pending)), PENDING.value_set(pending)]
+
+
+def _shown(status: str, pending: list[str]) -> str:
+    return "pending_action" if status == "running" and pending else status
