@@ -368,7 +368,10 @@ def parsed(form: str, result: Tree) -> Any:
 
 
 def _item(step: Step, items: list[Any], index: int) -> dict[str, Any]:
-    return {} if step["type"] == "call" else {"item": items[index], "index": index}
+    if step["type"] == "call":
+        return {}
+    numbers = {"total": len(items), "task_id": f"{step['task']}_{index}"} if step.get("numbered") else {}
+    return {"item": items[index], "index": index, **numbers}
 
 
 def _brought(result: dict[str, Any]) -> Any:

@@ -49,14 +49,16 @@ def _change(holder: Any, path: list[Any], operation: str, value: Any) -> None:
 def _at(holder: Any, key: Any) -> Any:
     if isinstance(holder, dict):
         return holder.get(str(key))
-    if isinstance(holder, list) and isinstance(key, int) and key < len(holder):
-        return holder[key]
+    if isinstance(holder, list) and isinstance(key, int) and 0 <= key <= len(holder):
+        return holder[key] if key < len(holder) else None
     raise FailError("change")
 
 
 def _put(holder: Any, key: Any, value: Any) -> None:
     if isinstance(holder, dict):
         holder[str(key)] = value
+    elif key == len(holder):
+        holder.append(value)
     else:
         holder[key] = value
 

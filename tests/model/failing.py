@@ -47,11 +47,11 @@ class Failing(Steps):
             self._collect(path_of(place))
         if self.restarted < self.scope.get("restarts", 0):
             self._start_over(path_of(place)[0] if place is not None else None)
-        elif "on_failure" in self.scope:
+        elif "on_failure" in self.scope or self.scope.get("completes_on_failure"):
             self._leave_all()
             self.is_handling = True
             self.names = {**self.names, "error": self.family.record(self)}  # type: ignore[arg-type]
-            self.begin(self.steps_of(self.scope["on_failure"]))
+            self.begin(self.steps_of(self.scope.get("on_failure", [])))
         else:
             self.stopped, self.left = (thread, stop), dict(self.pending)
             self._end("failed", error=self.error)

@@ -70,7 +70,7 @@ class Scope(Shape):
         "Steps to execute when the run has failed, before it ends; `error` has the `code`, `message` and `step_id`.",
     )
     completes_on_failure = Field(
-        BOOLEAN, "Whether the run ends as completed after the steps of `on_failure`.", default=False
+        BOOLEAN, "Whether a run that fails ends as completed, after the steps of `on_failure`.", default=False
     )
     collect_errors = Field(
         PathType(), "A list in the state that gets the error when the run fails.", example="errors"

@@ -116,7 +116,7 @@ def _chart(
     lowering.root.initial = lowering.entry_of(steps, FINISHED)
     lowering.block(steps, FINISHED)
     handler = ""
-    if scope.handler:
+    if scope.handler or scope.setting("completes_on_failure"):
         # A run that completes after its handler ends as any other; otherwise a state of its own lets it fail.
         end = FINISHED if scope.setting("completes_on_failure") else lowering.free_name("handled")
         handler = lowering.entry_of(scope.handler, end)
@@ -165,11 +165,12 @@ def collected_in(scope: Scope) -> tuple[Any, ...]:
 
 
 def _failing(scope: Scope) -> Make | None:
+    completes = bool(scope.setting("completes_on_failure"))
     arguments: dict[str, Any] = {
         "collect": collected_in(scope) or None,
         "restarts": scope.setting("restarts"),
-        "handler": True if scope.handler else None,
-        "completes": True if scope.handler and scope.setting("completes_on_failure") else None,
+        "handler": True if scope.handler or completes else None,
+        "completes": completes or None,
     }
     given = {name: value for name, value in arguments.items() if value is not None}
     return Make("Failing", given) if given else None
