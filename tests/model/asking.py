@@ -171,12 +171,13 @@ class Asking:
         timeout = step.get("timeout", TIMEOUTS.get(kind))
         own = {name: value for name, value in step.items() if name not in _GENERAL}
         until_answer = step.get("until_answer", False)
-        if kind == "wait" and not until_answer and not step["duration_seconds"]:
+        if kind == "wait" and not until_answer and not self._value(step, step["duration_seconds"]):
             # Nobody sees its message, so that is not rendered.
             return {"resumed": True, "duration": 0, "duration_seconds": 0}
         parameters = self._value(step, {**_ABSENT.get(kind, {}), **own})
         if kind == "wait":
-            due = self.family.now + step["duration_seconds"] if "duration_seconds" in step else None
+            seconds = parameters.get("duration_seconds")
+            due = self.family.now + seconds if seconds is not None else None
             if until_answer:
                 parameters.pop("duration_seconds", None)
             result = yield Wait(visit, kind, parameters, due, not until_answer, until_answer)

@@ -45,6 +45,18 @@ STEPS = """
     {id: a, type: mcp_call, tool: workflow_state.update,
      parameters: {updates: [{path: raw.count, value: "{{ size }}"}]}}
   to: {id: a, type: change, changes: [{path: [count], value: "{{ inputs.size }}"}]}
+- from: {id: a, type: mcp_call, tool: workflow_state_update, parameters: {updates: [{path: this.count, value: 2}]}}
+  to: {id: a, type: change, changes: [{path: [count], value: 2}]}
+- from:
+    {id: a, type: state_update, path: raw.count, value: 2, on_error: continue,
+     error_state_update: {path: raw.text, value: "{{ error.message }}"}}
+  to:
+    {id: a, type: change, changes: [{path: [count], value: 2}], on_error: continue,
+     error_changes: [{path: [text], value: "{{ error.message }}"}]}
+- from: {id: a, type: wait_step, message: Wait., timeout_seconds: "{{ count * 2 }}"}
+  to:
+    {id: a, type: wait, until_answer: true, message: Wait., duration_seconds: "{{ state.count * 2 }}",
+     needs_state: [count]}
 - from:
     {id: a, type: user_input, prompt: "Who?", validation: {pattern: "^a", error_message: No.}, default: ada,
      max_retries: 2, state_update: {path: raw.text, value: "{{ input }}"}}
@@ -237,6 +249,12 @@ def test_a_workflow_that_continues_makes_every_step_continue_that_says_nothing_i
         "  - {id: b, type: shell_command, command: ls, on_error: fail}\n"
     )["steps"]
     assert [one.get("on_error") for one in steps] == ["continue", None]
+
+
+def test_a_fallback_of_an_update_has_no_effect_since_it_has_no_result() -> None:
+    text = f"{HEAD}{STATE}steps:\n  - {{id: a, type: state_update, path: raw.count, value: 1, fallback_value: 2}}\n"
+    found = reports(text, "WF009")
+    assert [one.message for one in found] == ["no effect: a state_update step has no result"]
 
 
 def test_a_computed_field_may_follow_the_turns_of_loops() -> None:

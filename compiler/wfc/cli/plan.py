@@ -113,7 +113,8 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "person", f"{_place(place)}  {place['prompt_type']}"
     for place in plan["waits"]["time"]:
         before = " in total between attempts" if place.get("before") == "retry" else ""
-        yield "time", f"{_place(place)}  {_seconds(place['seconds'])}{before}"
+        known = _seconds(place["seconds"]) if "seconds" in place else "computed"
+        yield "time", f"{_place(place)}  {known}{before}"
     yield from (("timeouts", text) for text in _timeouts(plan["timeouts"]))
     needs = plan["needs"]
     for name in ("tools", "agents", "workflows"):

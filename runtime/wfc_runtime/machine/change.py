@@ -134,11 +134,11 @@ class ChangeFields(Effect):
 
     @property
     def fields(self) -> list[str]:
-        return list(dict.fromkeys(str(one.path[0]) for one in self.updates))
+        return list(dict.fromkeys([*(str(one.path[0]) for one in self.updates), *super().fields]))
 
     @property
     def texts(self) -> list[Json]:
-        return [part for one in self.updates for part in (*one.path, one.value)]
+        return [*(part for one in self.updates for part in (*one.path, one.value)), *super().texts]
 
     def enter(self, run: Run, state: str) -> None:
         # Resolved before any is applied, so that every expression sees the state from before.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from wfc_runtime import results
 from wfc_runtime.contract import (
@@ -267,18 +267,19 @@ def refuse_early(run: Run, visit: str, resume_at: float) -> None:
 _MOST_SECONDS = 1_000_000_000
 
 
-def seconds_of(run: Run, given: float | str, reads: tuple[str, ...], name: str) -> float:
-    """A time limit, which may be an expression."""
+def seconds_of(
+    run: Run, given: float | str, reads: tuple[str, ...], name: str, *, or_none: bool = False
+) -> float:
+    """A time limit, which may be an expression; with `or_none`, also 0 seconds."""
     # A number needs no evaluation, which would be counted: the values of uuid() depend on the count.
     found = run.evaluate(given, reads) if isinstance(given, str) else given
     try:
         seconds = -1.0 if isinstance(found, bool) else float(found)
     except (TypeError, ValueError, OverflowError):
         seconds = -1.0
-    if not 0 < seconds <= _MOST_SECONDS:
-        raise StepError(
-            "timeout", f"`{name}` gave {results.describe(found)}, not a number of seconds above 0"
-        )
+    if not (seconds > 0 or (or_none and seconds == 0)) or seconds > _MOST_SECONDS:
+        least = ", 0 or more" if or_none else " above 0"
+        raise StepError("timeout", f"`{name}` gave {results.describe(found)}, not a number of seconds{least}")
     return seconds
 
 
@@ -318,7 +319,7 @@ class Ask(Effect):
     """The time limit that the agent is given, in seconds. A later answer is accepted, too."""
     deadline: float | str | None = None
     """Seconds after which the step fails if it has not been answered, or an expression for them."""
-    wait_seconds: float | None = None
+    wait_seconds: float | str | None = None
     """The step ends automatically after this time; it takes no answer."""
     runner: Runner = "agent"
     """With "server", a server whose operator allowed it executes the action; without such a server, the agent does.
@@ -337,21 +338,24 @@ class Ask(Effect):
     """How the output of a command is parsed: `value` of its result."""
 
     def enter(self, run: Run, state: str) -> None:
+        seconds = self._wait_of(run)
         # A zero wait never becomes a visit: the agent would only be asked to do nothing.
-        if self.wait_seconds == 0:
+        if seconds == 0:
             run.put(self, _waited(0))
             run.go_on("due", state)
             return
         # Evaluated once, here. A later change of a field does not change an action that an agent may already
         # be doing.
         parameters = run.evaluate(dict(self.parameters), self.reads)
+        if isinstance(self.wait_seconds, str):
+            parameters["duration_seconds"] = seconds
         pending = Pending(
             state=state,
             parameters=parameters,
             where=run.evaluate(dict(self.where), self.reads) if self.where else {},
             deadline=self._deadline(run),
             overdue_at=self._overdue_at(run, parameters),
-            resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
+            resume_at=None if seconds is None else run.event.at + seconds,
             # Only steps with their own budget need their start; others would store it for nothing.
             since=run.event.at if self.budget else None,
         )
@@ -366,6 +370,19 @@ class Ask(Effect):
     def is_gate(self) -> bool:
         """Whether a person decides something here."""
         return self.kind in HUMAN_KINDS and self.parameters.get("prompt_type") != "info"
+
+    def _wait_of(self, run: Run) -> float | None:
+        """How long a wait takes: a number of the file, or the value of its expression."""
+        if not isinstance(self.wait_seconds, str):
+            return self.wait_seconds
+        seconds = seconds_of(run, self.wait_seconds, self.reads, "duration_seconds", or_none=True)
+        return int(seconds) if seconds.is_integer() else seconds
+
+    def _waited(self, pending: Pending) -> float:
+        """How long a visit of a wait takes."""
+        if isinstance(self.wait_seconds, str):
+            return cast("float", pending.parameters["duration_seconds"])
+        return self.wait_seconds or 0
 
     def _deadline(self, run: Run) -> float | None:
         # The author's own `deadline` fails the step; a `timeout` alone is only shown to the agent.
@@ -393,7 +410,7 @@ class Ask(Effect):
         timing: dict[str, Json] = {}
         # A wait shows its end instead of a timeout.
         if pending.resume_at is not None:
-            timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
+            timing = {"duration_seconds": self._waited(pending), "resume_at": moment(pending.resume_at)}
         elif self.timeout is not None:
             timing = {"timeout": self.timeout}
         if self.deadline is not None and pending.deadline is not None:
@@ -571,7 +588,7 @@ class Ask(Effect):
 
     def due(self, run: Run, visit: str) -> None:
         if self.wait_seconds is not None:
-            run.complete(visit, _waited(self.wait_seconds), "due")
+            run.complete(visit, _waited(self._waited(run.snapshot.pending[visit])), "due")
             return
         pending = run.snapshot.pending[visit]
         if self.lapses:

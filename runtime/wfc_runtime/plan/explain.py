@@ -192,7 +192,8 @@ def _asks_person(step: StepInfo) -> dict[str, Json] | None:
 
 def _waits_for_time(step: StepInfo) -> dict[str, Json] | None:
     if isinstance(step.effect, Ask) and step.effect.wait_seconds is not None:
-        return {"seconds": step.effect.wait_seconds}
+        # A computed time is known only when the run gets there.
+        return {} if isinstance(step.effect.wait_seconds, str) else {"seconds": step.effect.wait_seconds}
     retry = step.effect.retry if step.effect is not None else None
     if retry is not None and retry.delay_seconds and retry.max_attempts > 1:
         return {"seconds": sum(map(retry.delay, range(1, retry.max_attempts))), "before": "retry"}
@@ -322,7 +323,7 @@ def _step(step: StepInfo) -> dict[str, Json]:
     if isinstance(effect, Ask):
         seconds = effect.wait_seconds if effect.wait_seconds is not None else effect.timeout
         name = "wait_seconds" if effect.wait_seconds is not None else "timeout_seconds"
-        found |= {name: seconds} if seconds is not None else {}
+        found |= {name: seconds} if seconds is not None and not isinstance(seconds, str) else {}
     elif isinstance(effect, Spawn):
         found |= {"task": effect.task} if effect.task else {"workflow": effect.workflow}
         found |= {"agent": effect.agent} if effect.agent else {}

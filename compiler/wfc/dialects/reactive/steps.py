@@ -34,17 +34,21 @@ _HINTS = {"applied_count": Meaning("result.applied_count"), "result": Meaning("r
 _LAST = ("changes", "fallback", "retry", "on_error", "error_changes")
 """Fields of a step that follow those which say what it does."""
 _NO_OPERATION = "workflow.checkpoint"
-_STATE_TOOL = "workflow_state.update"
+_STATE_TOOLS = ("workflow_state.update", "workflow_state_update")
 
 
 class Steps:
     """Translates the steps of one scope."""
 
-    def __init__(self, scope: ScopeNames, reports: Reports, otherwise: str = "") -> None:
+    def __init__(
+        self, scope: ScopeNames, reports: Reports, otherwise: str = "", collected_at: Word | None = None
+    ) -> None:
         self.scope = scope
         self.reports = reports
         self._otherwise = otherwise
         """The reaction to a failed step without its own setting: `continue`, or nothing."""
+        self._collected_at = collected_at
+        """The list that gets the errors of steps after which the run continues by `otherwise`."""
 
     def block(self, steps: Iterable[ReactiveStep] | None, place: Place) -> Sequence:
         """A list of steps. An `agent_prompt` and the `agent_response` right behind it are one action."""
@@ -127,12 +131,15 @@ class Steps:
     def _errors(self, step: ReactiveStep, place: Place, texts: Texts) -> Keys:
         keys: Keys = dict(_handling(step, self._otherwise))
         failed: Update | None = step.values.get("error_state_update")
-        if failed:
-            inner = Texts(replace(place, local=place.local | {"error"}), self.reports)
-            change = Updates(inner, self.reports, "error").change(failed)
-            keys["error_changes"] = Sequence(failed.span, [change]) if change else None
-            texts.reads |= inner.reads
         handled: Handling | None = step.values.get("error_handling")
+        made_after = [failed] if failed else []
+        if self._collected_at is not None and handled is None and "on_error" not in step.values:
+            made_after.insert(0, _appended(self._collected_at))
+        if made_after:
+            inner = Texts(replace(place, local=place.local | {"error"}), self.reports)
+            changes = Updates(inner, self.reports, "error").changes(made_after)
+            keys["error_changes"] = Sequence(made_after[0].span, changes) if changes else None
+            texts.reads |= inner.reads
         if handled and handled.error_message:
             inner = Texts(replace(place, local=place.local | {"error"}), self.reports)
             keys["failure_message"] = inner.words(handled.error_message.node)
@@ -202,7 +209,7 @@ class Steps:
             return []
         if tool.node.text == _NO_OPERATION:
             return []
-        if tool.node.text == _STATE_TOOL:
+        if tool.node.text in _STATE_TOOLS:
             return self._update_by_tool(step, place)
         keys, texts = self._answered(step, place, _WHOLE, "result", has_keys=True)
         own = Texts(place, self.reports)
@@ -330,7 +337,7 @@ class Steps:
         keys: Keys = {"until_answer": True}
         if step.message:
             keys["message"] = own.words(step.message.node)
-        if isinstance(step.timeout_seconds, Literal):
+        if step.timeout_seconds is not None:
             keys["duration_seconds"] = self._seconds(step, "timeout_seconds", step.timeout_seconds, own)
         return [self._core(step, place, "wait", keys, own)]
 
@@ -353,6 +360,8 @@ class Steps:
         texts = Texts(place, self.reports)
         changes = Updates(texts, self.reports).changes(updates)
         keys: Keys = {"changes": Sequence(step.span, changes), **self._errors(step, place, texts)}
+        if keys.pop("fallback", None) is not None:
+            self._no_effect(step, _fallback_key(step), f"{step.label} has no result")
         return [self._core(step, place, "change", keys, texts)] if changes else []
 
     # -- control flow
@@ -616,6 +625,19 @@ def _handling(step: ReactiveStep, otherwise: str = "") -> dict[str, Node | str |
     elif strategy == "fallback":
         found["fallback"] = made(None, at)
     return found
+
+
+def _fallback_key(step: ReactiveStep) -> str:
+    return "fallback_value" if "fallback_value" in step.values else "error_handling"
+
+
+def _appended(path: Word) -> Update:
+    """The update that appends the error of a step to a list."""
+    from wfc.dialects.reactive.reading import read_shape
+
+    at = path.node.span
+    given = {"path": path.node, "operation": made("append", at), "value": made("{{ error }}", at)}
+    return read_shape(Update, mapping(at, **given))
 
 
 def _retry(step: ReactiveStep, inner: Handling | None, retries: int, at: Span) -> Node:

@@ -41,7 +41,7 @@ from wfc.dialects.reactive.updates import Updates, written
 from wfc.dialects.steps import read_workflow
 from wfc.findings import Severity
 from wfc.language.dialect import Parsed
-from wfc.language.values import Tree, plain
+from wfc.language.values import Tree, Word, plain
 from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 
@@ -96,7 +96,11 @@ class _Translation:
         # Before the steps: a `parallel_foreach` must know which fields its task shares.
         tasks = {name: self._task(name, task, computed) for name, task in self.tasks.all.items()}
         otherwise = "continue" if errors and errors.setting("on_error") == "continue" else ""
-        keys["steps"] = self._steps(self.main, otherwise)
+        collection = errors.error_collection if errors and otherwise else None
+        collects = collection and collection.setting("enabled")
+        keys["steps"] = self._steps(
+            self.main, otherwise, collection.state_path if collection and collects else None
+        )
         keys |= self._workflow_errors(errors)
         keys["derived"] = _computed(at, computed)
         # Last, because the loops and included workflows found in the steps add internal fields.
@@ -119,9 +123,9 @@ class _Translation:
     def _place(self, scope: ScopeNames) -> Place:
         return Place(scope.fields, input_names(scope.shape), scope.is_task)
 
-    def _steps(self, scope: ScopeNames, otherwise: str = "") -> Sequence:
+    def _steps(self, scope: ScopeNames, otherwise: str = "", collected_at: Word | None = None) -> Sequence:
         scope.name_steps()
-        making = Steps(scope, self._reports, otherwise)
+        making = Steps(scope, self._reports, otherwise, collected_at)
         found = making.block(scope.shape.steps, self._place(scope))
         if scope.shape.steps == []:
             # The core has no scope without steps.

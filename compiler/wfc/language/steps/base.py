@@ -437,8 +437,8 @@ class Fallible(Step):
         return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
 
 
-class Waiting(Fallible):
-    """A step that waits for an answer, optionally with a time limit."""
+class Handling(Fallible):
+    """A step that says what is changed and told after its failure."""
 
     error_changes = Field(
         CHANGES,
@@ -463,6 +463,10 @@ class Waiting(Fallible):
 
     def _writes(self) -> dict[str, tuple[Span, Type]]:
         return {**_changed(self.error_changes), **super()._writes()}
+
+
+class Waiting(Handling):
+    """A step that waits for an answer, optionally with a time limit."""
 
     deadline = Field(
         SECONDS_COMPUTED,

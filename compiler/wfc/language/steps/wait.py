@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.language.fields import BOOLEAN, DELAY, TEXT
+from wfc.language.fields import BOOLEAN, DELAY, TEXT, Computed
 from wfc.language.shape import Field
 from wfc.language.steps.base import Answered
 from wfc.language.steps.protocol import ChartBuilder
@@ -31,7 +31,7 @@ class Wait(Answered):
 
     ONE_OF = ("duration_seconds", "until_answer")
 
-    duration_seconds = Field(DELAY, "The time to wait, in seconds.", example=30)
+    duration_seconds = Field(Computed(DELAY), "The time to wait, in seconds.", example=30)
     until_answer = Field(BOOLEAN, "Whether any answer ends it.", default=False)
     message = Field(TEXT, "A message for the user.")
 
@@ -46,7 +46,7 @@ class Wait(Answered):
         return None if self.setting("until_answer") else WaitResult
 
     def ask(self) -> dict[str, Any]:
-        seconds = self.setting("duration_seconds")
+        seconds = self.computed_seconds("duration_seconds")
         if not self.setting("until_answer"):
             return {**super().ask(), "wait_seconds": seconds}
         lapses = {"deadline": seconds, "lapses": True} if seconds else {}
