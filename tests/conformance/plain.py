@@ -48,7 +48,7 @@ KNOWN: dict[str, set[str]] = {
     "condition": COMMON | {"if", "then", "else"},
     "while": COMMON | {"if", "max_iterations", "steps", "at_limit", "count_to"},
     "each": COMMON | {"items", "steps", "as", "index_as", "max_items"},
-    "change": COMMON | {"changes"},
+    "change": COMMON | {"changes", "error_changes"},
     "say": COMMON | {"message"},
     "fail": COMMON | {"message", "code"},
     "break": COMMON,

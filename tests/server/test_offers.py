@@ -202,9 +202,10 @@ def test_a_module_that_changes_under_the_server_is_picked_up_and_a_broken_one_is
         )
 
 
-def test_there_is_a_prompt_for_each_workflow_and_one_with_the_rules_for_sub_agents(agent: Agent) -> None:
+def test_there_is_a_prompt_for_each_workflow_each_command_and_the_rules_for_sub_agents(agent: Agent) -> None:
     prompts = {prompt.name: prompt for prompt in agent.ask("list_prompts").prompts}
-    assert set(prompts) == {"workflow_rules", "ask-all", "fan-out", "greet", "keep", "log-in", "side-by-side"}
+    workflows = {"ask-all", "fan-out", "greet", "keep", "log-in", "side-by-side"}
+    assert set(prompts) == {"workflow_rules", "list", "info", "start", "resume", "status", *workflows}
     arguments = {one.name: one.required for one in prompts["greet"].arguments}
     assert arguments == {"name": True, "times": False}
 
@@ -217,6 +218,50 @@ def test_a_workflows_prompt_tells_the_agent_how_to_drive_it_with_what_was_given(
         agent.ask("get_prompt", "greet", {"nme": "root"})
     with pytest.raises(MCPError, match="there is no workflow `gret`"):
         agent.ask("get_prompt", "gret", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "wanted"),
+    [
+        ("list", {}, "list_workflows()"),
+        ("info", {"workflow": "greet"}, 'get_workflow_info(workflow="greet")'),
+        ("start", {"workflow": "greet"}, 'start_workflow(workflow="greet"'),
+        (
+            "start",
+            {"workflow": "greet", "inputs": "name='a b' times=2"},
+            '{"name": "a b", "times": 2} are given',
+        ),
+        ("start", {"workflow": "greet", "inputs": "--input name=x"}, '{"name": "x"} are given'),
+        ("start", {"workflow": "greet", "inputs": '{"name": "x", "times": 2}'}, '"times": 2} are given'),
+        ("resume", {"workflow_id": "abc123"}, 'get_workflow_status(workflow_id="abc123")'),
+        ("status", {"workflow_id": "abc123"}, 'get_workflow_status(workflow_id="abc123")'),
+    ],
+)
+def test_a_prompt_of_a_command_names_the_calls(
+    agent: Agent, name: str, arguments: dict[str, str], wanted: str
+) -> None:
+    [message] = agent.ask("get_prompt", name, arguments).messages
+    assert wanted in message.content.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "refusal"),
+    [
+        ("info", {}, "workflow"),
+        ("info", {"workflow": "gret"}, "there is no workflow `gret`"),
+        ("start", {"workflow": "greet", "inputs": "nme=x"}, "`nme` is not an input of `greet`"),
+        ("start", {"workflow": "greet", "inputs": "name"}, "`inputs` can't be read"),
+        ("start", {"workflow": "greet", "inputs": "{"}, "`inputs` can't be read"),
+        ("start", {"workflow": "greet", "inputs": "name='x"}, "`inputs` can't be read"),
+        ("resume", {"workflow_id": "a b"}, "workflow_id"),
+        ("status", {"run": "abc123"}, "`run` is not an argument of `status`"),
+    ],
+)
+def test_a_prompt_of_a_command_refuses_what_it_cannot_use(
+    agent: Agent, name: str, arguments: dict[str, str], refusal: str
+) -> None:
+    with pytest.raises(MCPError, match=refusal):
+        agent.ask("get_prompt", name, arguments)
 
 
 def test_a_workflows_prompt_has_the_whole_schema_of_objects(agent: Agent) -> None:

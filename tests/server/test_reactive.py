@@ -91,6 +91,8 @@ def test_a_field_changed_by_hand_is_computed_with_survives_a_kill_and_changes_th
         assert state["left"][-1] == "release"
         traced = agent.call("trace_transformations", workflow_id=run, field="left")["traces"]
         assert traced[-1]["trigger"].startswith("updated by ")
+        timed = agent.call("trace_transformations", workflow_id=run, field="left", include_timing=True)
+        assert [(one["field"], one["milliseconds"] >= 0) for one in timed["timing"]] == [("left", True)]
         asked = 0
         while reply["status"] == "pending_action":
             asked += 1

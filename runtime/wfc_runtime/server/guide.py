@@ -1,9 +1,10 @@
-"""Guidance for agents: the server instructions, the rules for sub-agents, and one prompt per workflow."""
+"""Guidance for agents: the server instructions, the rules for sub-agents, prompts for workflows and runs."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -153,14 +154,57 @@ Run the workflow `{workflow}`.{about}
 1. {stated} Ask the person for required inputs that are missing.
 2. start_workflow(workflow="{workflow}", inputs=...). There may already be an open run: list_runs() \
 shows it, and get_workflow_status continues it.
-3. Do each reply's `action` as its `instruction` says, then make the call in `next`. Don't skip, reorder or \
+{_STEP_BY_STEP.format(3, 4, 5)}"""
+
+
+_STEP_BY_STEP = """\
+{}. Do each reply's `action` as its `instruction` says, then make the call in `next`. Don't skip, reorder or \
 anticipate steps; the server decides what comes next.
-4. Prompts are for the person: submit their answer, never your own. So are `blockers` in a reply: ask about them first.
-5. When status is completed, failed or cancelled, report to the person how it ended.
+{}. Prompts are for the person: submit their answer, never your own. So are `blockers` in a reply: ask about them first.
+{}. When status is completed, failed or cancelled, report to the person how it ended.
 """
 
 
-# Prompts: one per workflow, and the rules for sub-agents.
+def offering() -> str:
+    """The prompt for an agent that a user asked which workflows there are."""
+    return """\
+Show the person the workflows of this server, and start none.
+
+1. list_workflows() has their names, descriptions and inputs.
+2. list_runs() has the runs that are still open.
+"""
+
+
+def explaining(workflow: str) -> str:
+    """The prompt for an agent that a user asked about a workflow."""
+    return f"""\
+Explain the workflow `{workflow}` to the person, and don't start it.
+
+1. get_workflow_info(workflow="{workflow}") has its description, inputs and steps.
+2. Say what it is for, which inputs it takes, and what it will ask for.
+"""
+
+
+def resuming(run: str) -> str:
+    """The prompt for an agent that a user asked to continue a run."""
+    return f"""\
+Continue the run `{run}` where it is.
+
+1. get_workflow_status(workflow_id="{run}") has its pending action. Nothing that was done before is repeated.
+{_STEP_BY_STEP.format(2, 3, 4)}"""
+
+
+def reporting(run: str) -> str:
+    """The prompt for an agent that a user asked how a run is doing."""
+    return f"""\
+Tell the person how the run `{run}` is doing, and don't do its action.
+
+1. get_workflow_status(workflow_id="{run}") has its status, its progress and what it waits for.
+2. Say what it waits for and from whom, or how it ended.
+"""
+
+
+# Prompts: one per workflow, one per command of a person, and the rules for sub-agents.
 
 RULES = "workflow_rules"
 _RULES = Prompt(
@@ -168,6 +212,24 @@ _RULES = Prompt(
     description="How a sub-agent executes one task of a workflow: for the prompt of the sub-agent.",
     arguments=[PromptArgument(name="workflow_id", description="The child run to execute.", required=True)],
 )
+
+
+_WORKFLOW = PromptArgument(name="workflow", description="The workflow's name.", required=True)
+_RUN = PromptArgument(name="workflow_id", description="The run's id.", required=True)
+_INPUTS = PromptArgument(
+    name="inputs", description="Inputs, as `name=value name=value` or as a JSON object.", required=False
+)
+_COMMANDS = {
+    one.name: one
+    for one in (
+        Prompt(name="list", description="Show the workflows and the open runs."),
+        Prompt(name="info", description="Explain a workflow.", arguments=[_WORKFLOW]),
+        Prompt(name="start", description="Run a workflow.", arguments=[_WORKFLOW, _INPUTS]),
+        Prompt(name="resume", description="Continue a run.", arguments=[_RUN]),
+        Prompt(name="status", description="Show how a run is doing.", arguments=[_RUN]),
+    )
+}
+"""What a person asks of an agent, as `/workflow list` and so on. A workflow of the same name takes its place."""
 
 
 class PromptHandlers:
@@ -179,7 +241,10 @@ class PromptHandlers:
     async def list_prompts(
         self, ctx: RequestContext, params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[_RULES, *await in_thread(self._of_workflows)])
+        listed = await in_thread(self._of_workflows)
+        taken = {one.name for one in listed}
+        commands = [one for name, one in _COMMANDS.items() if name not in taken]
+        return ListPromptsResult(prompts=[_RULES, *commands, *listed])
 
     async def get_prompt(self, ctx: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
         try:
@@ -209,6 +274,33 @@ class PromptHandlers:
     def _text(self, name: str, given: Mapping[str, str]) -> str:
         if name == RULES:
             return rules(check_run_id(given.get("workflow_id")))
+        modules = self._context.registry.modules() if name in _COMMANDS else []
+        if name in _COMMANDS and not any(one.workflow.name == name for one in modules):
+            return self._command(name, given)
+        return self._driving(name, given)
+
+    def _command(self, name: str, given: Mapping[str, str]) -> str:
+        known = {one.name for one in _COMMANDS[name].arguments or ()}
+        unknown = [key for key in given if key not in known]
+        if unknown:
+            names = ", ".join(f"`{key}`" for key in sorted(known)) or "none"
+            raise RequestError(
+                "invalid_inputs", f"`{unknown[0]}` is not an argument of `{name}`", f"Arguments: {names}."
+            )
+        match name:
+            case "list":
+                return offering()
+            case "info":
+                return explaining(
+                    self._context.registry.find(check_name(given.get("workflow"))).workflow.name
+                )
+            case "start":
+                return self._driving(check_name(given.get("workflow")), _inputs_in(given.get("inputs", "")))
+            case "resume":
+                return resuming(check_run_id(given.get("workflow_id")))
+        return reporting(check_run_id(given.get("workflow_id")))
+
+    def _driving(self, name: str, given: Mapping[str, str]) -> str:
         from wfc_runtime.server.workflows import description_of, input_schema
 
         module = self._context.registry.find(check_name(name))
@@ -226,6 +318,21 @@ class PromptHandlers:
         named = {key: whole[key] for key in ("$defs",) if key in whole}
         schema = json.dumps({**properties, **named}, ensure_ascii=False)
         return driving(name, description_of(module), f"{stated}Their schema: {schema}" if properties else "")
+
+
+def _inputs_in(text: str) -> dict[str, str]:
+    """The inputs in an argument, each as a text: a JSON object, or `name=value` pairs with quotes as in a shell."""
+    problem = "Write `name=value name=value` or a JSON object."
+    try:
+        if text.lstrip().startswith("{"):
+            found = json.loads(text)
+            return {key: one if isinstance(one, str) else json.dumps(one) for key, one in found.items()}
+        pairs = [one.partition("=") for one in shlex.split(text) if one != "--input"]
+    except (ValueError, RecursionError) as error:
+        raise RequestError("invalid_inputs", "`inputs` can't be read", problem) from error
+    if not all(equals for _, equals, _ in pairs):
+        raise RequestError("invalid_inputs", "`inputs` can't be read", problem)
+    return {key: value for key, _, value in pairs}
 
 
 def _value(text: str, schema: dict[str, Json]) -> Json:

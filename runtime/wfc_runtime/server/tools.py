@@ -80,6 +80,7 @@ ARGUMENTS = {
     "before": "Only runs older than this one.",
     "limit": "The maximum number of entries.",
     "field": "A state field's name.",
+    "include_timing": "Whether to measure how long computed fields take.",
     "transform": "The expression, as in a workflow: {{ state.total + input }}.",
     "input": "A value that the expression reads as `input`.",
     "context": 'Other values that it may read, by name: {"state": {...}, "inputs": {...}}.',

@@ -318,16 +318,18 @@ def debug_info(
     }
     if snapshot.error is not None:
         reply["error"] = snapshot.error
-    slowest = _slowest(machine, snapshot) if snapshot.status == "running" else []
+    slowest = timing(machine, snapshot)[:_FIELDS_SHOWN] if snapshot.status == "running" else []
     return {**reply, "slowest": slowest} if slowest else reply
 
 
-def _slowest(machine: AnyMachine, snapshot: Snapshot) -> list[Reply]:
-    """The derived fields that take the longest with the current state. A history has no times: it must replay."""
+def timing(machine: AnyMachine, snapshot: Snapshot, field: str = "") -> list[Reply]:
+    """How long derived fields take now, the longest first. A history has no times: it must replay."""
     # A copy, and a clock event that is never applied: the run does not change.
     run = Run(structure_of(machine), snapshot.copy(), Clock(at=0.0, id="debug"), Limits())
     found: list[Reply] = []
     for name, derive in machine.derived.items():
+        if field and name != field:
+            continue
         began = perf_counter()
         try:
             derive.compute(run, name)
@@ -335,7 +337,7 @@ def _slowest(machine: AnyMachine, snapshot: Snapshot) -> list[Reply]:
         except StepError as error:
             failed = {"error": snapshot.mask.message(error.message)}
         found.append({"field": name, "milliseconds": round((perf_counter() - began) * 1000, 3), **failed})
-    return sorted(found, key=lambda one: -one["milliseconds"])[:_FIELDS_SHOWN]
+    return sorted(found, key=lambda one: -one["milliseconds"])
 
 
 def _check_known(field: str, there: Iterable[str]) -> None:

@@ -48,15 +48,23 @@ def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
 
 
 def trace_transformations(
-    call: Call, workflow_id: str, field: str = "", after: int = 0, limit: int = 50
+    call: Call,
+    workflow_id: str,
+    field: str = "",
+    after: int = 0,
+    limit: int = 50,
+    include_timing: bool = False,
 ) -> Reply:
     """Every write of a state field of a run: when, by which step, what triggered it, and the value. Without a field:
-    all fields. `after` and `limit` count the events of the history."""
-    from wfc_runtime.server.workflows import traces
+    all fields. `after` and `limit` count the events of the history. With `include_timing`, also how long computed
+    fields take now: a history has no times."""
+    from wfc_runtime.server.workflows import timing, traces
 
-    _, machine, _ = call.context.service.definition(workflow_id)
+    _, machine, snapshot = call.context.service.definition(workflow_id)
     history = call.context.service.history(workflow_id, after=after, limit=limit)
     reply = {"workflow_id": workflow_id, "traces": traces(machine, history["events"], field or None)}
+    if include_timing:
+        reply["timing"] = timing(machine, snapshot, field)
     if "next" in history:
         rest = f'trace_transformations(workflow_id="{workflow_id}", after={history["events"][-1]["seq"]})'
         return {**reply, "next": rest}
