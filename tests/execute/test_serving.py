@@ -144,7 +144,9 @@ def test_cancelling_it_elsewhere_kills_them_too(site: Site) -> None:
 def test_a_failing_branch_ends_the_commands_of_the_others(site: Site) -> None:
     slow = sh("slow", "echo $$ > pid; exec sleep 1000")
     bad = sh("bad", "until [ -s pid ]; do sleep 0.02; done; sleep 1000", ", timeout: 1")
-    site.compile(steps(f"{{id: both, type: parallel, branches: {{x: [{slow}], y: [{bad}]}}}}"))
+    site.compile(
+        steps(f"{{id: both, type: parallel, join: fail_fast, branches: {{x: [{slow}], y: [{bad}]}}}}")
+    )
     reply = site.server().start("w")
     assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
     assert until(lambda: not is_alive(int((site.place / "pid").read_text())))

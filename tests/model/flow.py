@@ -33,6 +33,8 @@ class FailError(Exception):
     ) -> None:
         super().__init__(code)
         self.children: Wait | None = None
+        self.branches: list[str] = []
+        """Those of a parallel step that failed."""
         self.code, self.visit, self.kept, self.final, self.message = code, visit, kept, final, message
         self.ran: dict[str, Any] | None = None
         """The result of a command that ran, and failed by its exit code."""
@@ -120,7 +122,7 @@ class Wait:
 @dataclass(eq=False)
 class Fork:
     branches: dict[str, Flow]
-    join: str = "fail_fast"
+    join: str = "all"
     after: dict[str, list[str]] = field(default_factory=dict)
     """The branches that one waits for."""
 

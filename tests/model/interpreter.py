@@ -325,7 +325,10 @@ class Run(Failing):
             thread.branches = []
             self._resume(thread)
         elif len(ended) == len(thread.branches):
-            self._resume(thread, error=FailError("branch_failed") if failed else None)
+            failure = FailError("branch_failed") if failed else None
+            if failure is not None:
+                failure.branches = [one.name for one in failed]
+            self._resume(thread, error=failure)
 
     def _leave(self, branch: Thread, way: WayError) -> None:
         assert branch.parent is not None, f"{way} leads nowhere"

@@ -155,14 +155,17 @@ class Steps(Asking):
             self.jumps[step["id"]] = 0
 
     def _do_parallel(self, step: Step) -> Flow:
+        names = list(step["branches"])
         while True:
             visit = self._visit(step["id"])
-            branches = {name: self.steps_of(steps) for name, steps in step["branches"].items()}
+            branches = {name: self.steps_of(step["branches"][name]) for name in names}
             try:
-                yield Fork(branches, step.get("join", "fail_fast"), step.get("after", {}))
+                yield Fork(branches, step.get("join", "all"), step.get("after", {}))
             except FailError as failure:
                 failure.visit = visit
                 if not (yield from self._survives(step, failure)):
+                    # A retry does those again that failed.
+                    names = failure.branches
                     continue
             return
 

@@ -43,6 +43,7 @@ steps:
   - {id: back, type: goto, target: each, max_iterations: 1, else: race}
   - id: race
     type: parallel
+    join: fail_fast
     branches:
       slow:
         - {id: s, type: delegate, instructions: "{{ uuid() }}", on_error: continue}
@@ -52,6 +53,7 @@ steps:
         - {id: out, type: goto, target: sides, max_iterations: 1}
   - id: sides
     type: parallel
+    join: fail_fast
     branches:
       left: [{id: l, type: prompt, prompt_type: info, message: hello}]
       right: [{id: r, type: call, workflow: helper, with: {subject: x}, on_error: continue}]

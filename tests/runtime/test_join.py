@@ -96,9 +96,7 @@ def parallel(more: str, last: str = "{id: end, type: return, value: done}") -> s
 BAD = {**OK, "exit_code": 1}
 
 
-def test_without_join_the_children_of_a_foreach_end_first_and_branches_are_cancelled_at_once(
-    file_box: Box,
-) -> None:
+def test_without_join_all_children_and_branches_end_before_the_step_fails(file_box: Box) -> None:
     service = file_box.compile(foreach("on_error: fail"), parallel("").replace("name: w", "name: v")).service
     run = service.start("w")["workflow_id"]
     first, second, third = children(service.status(run))
@@ -108,7 +106,8 @@ def test_without_join_the_children_of_a_foreach_end_first_and_branches_are_cance
     look(file_box, third)
     assert service.status(run)["error"]["message"].startswith("1 of 3 children failed")
     other = service.start("v")["workflow_id"]
-    assert service.submit(other, "two", BAD)["status"] == "failed"
+    assert step_ids(service.submit(other, "two", BAD)) == ["one"]
+    assert service.submit(other, "one", BAD)["error"]["message"].startswith("2 of 2 branches failed: two: ")
 
 
 def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None:
@@ -121,12 +120,9 @@ def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None
     after = box.restart().status(run)
     assert after["error"]["step_id"] == "both"
     assert after["error"]["message"].startswith("1 of 2 branches failed: two: the command failed")
-    # A retry begins the step again.
-    assert sorted(step_ids(box.service.retry(run))) == ["one@2", "two@2"]
-    box.service.submit(run, "two@2", OK)
-    box.service.submit(run, "one@2", OK)
-    look(box, children(box.service.status(run))[0])
-    assert box.service.status(run)["result"] == "done"
+    # A retry begins the branch that failed again, and not the one that succeeded.
+    assert step_ids(box.service.retry(run)) == ["two@2"]
+    assert box.restart().submit(run, "two@2", OK)["result"] == "done"
 
 
 def test_any_leaves_the_other_branches_and_cancels_their_children(box: Box) -> None:
@@ -148,8 +144,12 @@ def test_any_fails_only_if_every_branch_fails(box: Box) -> None:
 
 
 @pytest.mark.parametrize("handler", ["continue", "{goto: rescue}", "defer"])
-def test_a_handler_of_the_step_sees_the_first_failure_at_once(file_box: Box, handler: str) -> None:
-    run = file_box.compile(parallel(f"on_error: {handler}")).service.start("w")["workflow_id"]
+def test_with_fail_fast_a_handler_of_the_step_sees_the_first_failure_at_once(
+    file_box: Box, handler: str
+) -> None:
+    run = file_box.compile(parallel(f"join: fail_fast\n    on_error: {handler}")).service.start("w")[
+        "workflow_id"
+    ]
     reply = file_box.service.submit(run, "two", BAD)
     expected = {"continue": "done", "{goto: rescue}": "rescued"}
     assert reply.get("result") == expected.get(handler)
@@ -172,8 +172,9 @@ def test_inner_steps_fail_the_step_that_is_nearest_around_them(file_box: Box) ->
             d: [{id: two, type: shell, command: 'true', fails_on_exit: true}]
         - {id: never, type: shell, command: 'true'}
       b:
-        - id: plain
+        - id: fast
           type: parallel
+          join: fail_fast
           branches:
             e: [{id: three, type: shell, command: 'true', fails_on_exit: true}]
             f: [{id: four, type: shell, command: 'true'}]
@@ -182,7 +183,7 @@ def test_inner_steps_fail_the_step_that_is_nearest_around_them(file_box: Box) ->
     )
     run = file_box.compile(text).service.start("w")["workflow_id"]
     file_box.service.submit(run, "one", BAD)
-    # The plain step inside fails at once, and leads to the end of its branch.
+    # The fast step inside fails at once, and leads to the end of its branch.
     assert step_ids(file_box.service.submit(run, "three", BAD)) == ["two"]
     reply = file_box.service.submit(run, "two", OK)
     assert reply["result"] == "done"

@@ -143,6 +143,7 @@ version: 1.0.0
 steps:
   - id: both
     type: parallel
+    join: fail_fast
     branches:
       left:
         - {id: build, type: shell, command: make}

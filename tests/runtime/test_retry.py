@@ -19,6 +19,7 @@ version: 1.0.0
 steps:
   - id: both
     type: parallel
+    join: fail_fast
     branches:
       left:
         - {id: build, type: shell, command: make, output_to: built}
@@ -265,6 +266,7 @@ initial_state: {n: 0, bad: 0}
 steps:
   - id: both
     type: parallel
+    join: fail_fast
     branches:
       left:
         - {id: count, type: set_state, needs_state: [n], updates: {n: "{{ state.n + 1 }}"}}

@@ -241,29 +241,40 @@ class Lowering:
         """Add the state that a parallel step ends in, and the edges of failures in its branches: to the end of the
         branch or, with `at_once`, out of all branches. Returns its id."""
         count = len(regions)
+        failing = [(branch, region, state) for branch in regions for region, state in _failing(branch)]
+        if not failing and not (isinstance(step, Fallible) and step.on_error):
+            return after
         name = self.state(step, Effect("Join", lambda: {"branches": count}), part="join")
         self.edge(name, after, guard=OK)
         self._recovery(step, name, after)
-        for branch in regions:
-            for region in branch.regions():
-                # A step with its own `on_error` has been handled already.
-                handled = {edge.source for edge in region.edges if edge.event == "recover"}
-                for state in region.states:
-                    if state.id not in handled and _can_fail(state, region):
-                        edge = Edge(state.id, name if at_once else branch.end, "recover")
-                        # Edges inside the branch come before those that leave it, as in the module.
-                        leaving = (
-                            n
-                            for n, one in enumerate(region.edges)
-                            if one.source == state.id and one.target == after
-                        )
-                        region.edges.insert(next(leaving, len(region.edges)), edge)
-                        self.caught[state.id] = name
+        inside = {
+            branch.id: {one.id for part in branch.regions() for one in part.states} | {branch.end}
+            for branch in regions
+        }
+        for branch, region, state in failing:
+            edge = Edge(state.id, name if at_once else branch.end, "recover")
+            # Edges inside the branch come before those that leave it, as in the module.
+            leaving = (
+                n
+                for n, one in enumerate(region.edges)
+                if one.source == state.id and one.target not in inside[branch.id]
+            )
+            region.edges.insert(next(leaving, len(region.edges)), edge)
+            self.caught[state.id] = name
         return name
 
     def _named_region(self, step: Step, title: str) -> Region:
         name = self._names.branch(step, title)
         return Region(name, title, end=self._names.free(f"{name}_end"))
+
+
+def _failing(branch: Region) -> Iterator[tuple[Region, State]]:
+    """The states of a branch whose failure is that of the branch. A step with its own `on_error` has been handled."""
+    for region in branch.regions():
+        handled = {edge.source for edge in region.edges if edge.event == "recover"}
+        for state in region.states:
+            if state.id not in handled and _can_fail(state, region):
+                yield region, state
 
 
 def _can_fail(state: State, region: Region) -> bool:

@@ -208,8 +208,6 @@ class Join(Effect):
     def enter(self, run: Run, state: str) -> None:
         errors = run.snapshot.caught.get(state)
         if errors:
-            # Forgotten before the failure is raised: a retry of the step runs all branches again.
-            run.snapshot.caught = {name: one for name, one in run.snapshot.caught.items() if name != state}
             count, first = f"{len(errors)} of {self.branches} branches failed", next(iter(errors.values()))
             raise StepError("branch_failed", f"{count}: {first['step_id']}: {first['message']}")
 

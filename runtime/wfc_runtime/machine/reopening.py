@@ -100,8 +100,7 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
             # those stay active.
             chosen.add(failure.entered)
         if failure.entered in chosen and failure.entered in structure.joined:
-            # The branches have ended, so the parallel step begins again.
-            frame = with_defaults(structure.joined[failure.entered])
+            frame = _begun_again(structure.joined[failure.entered], failure.branches)
             active = active - {failure.entered} | frame.keys()
             chosen |= {name for name, node in frame.items() if node.is_atomic}
     entering = active & (chosen | set(kept.entering))
@@ -154,6 +153,20 @@ def _moved(target: Node, active: set[str], structure: Structure) -> set[str]:
             if branch not in target.path:
                 moved |= {branch.id, next(child.id for child in branch.children if child.is_final)}
     return moved
+
+
+def _begun_again(frame: Node, failed: list[str]) -> dict[str, Node]:
+    """The states of a parallel step whose branches have ended: those that failed begin again, the others stay ended."""
+    found = with_defaults(frame)
+    # The run failed under an earlier version of wfc, which did not keep them.
+    if not failed:
+        return found
+    for branch in frame.children:
+        if branch.id not in failed:
+            ended = next(child for child in branch.children if child.is_final)
+            found = {name: node for name, node in found.items() if branch not in node.ancestors}
+            found[ended.id] = ended
+    return found
 
 
 def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> None:

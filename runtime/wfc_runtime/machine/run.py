@@ -305,6 +305,9 @@ class Run:
         )
         self.drop(state)
         record = self.record(state, error)
+        # Of a parallel step: those that a retry of the run begins again. Another visit of the step has its own.
+        branches = list(self.snapshot.caught.get(state, ()))
+        self.snapshot.caught = {name: one for name, one in self.snapshot.caught.items() if name != state}
         attempts = self.snapshot.attempts
         if retry and self.will_retry(state):
             attempts[state] = attempts.get(state, 0) + 1
@@ -331,7 +334,7 @@ class Run:
             except StepError as worse:
                 # The changes or the fallback could not be written. That ends the run, even if the step has an
                 # `on_error`.
-                self._end(state, worse, children)
+                self.end(Failure(state, self.record(state, worse), children))
                 return
         # An undeclared read is a bug of the workflow, which `on_error` must not hide.
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
@@ -344,11 +347,11 @@ class Run:
                 self.snapshot.caught = {**caught, join: {**before, branch: record}}
             is_kept = state in self.structure.deferred
             if is_kept:
-                self._keep(Failure(state, record, children))
+                self._keep(Failure(state, record, children, branches))
             self.outcome.notes.append({"deferred" if is_kept else "recovered": True, **record})
             self.go_on("recover", state)
             return
-        self._end(state, error, children)
+        self.end(Failure(state, self.record(state, error), children, branches))
 
     def _tell_failure(self, effect: Effect, state: str, record: dict[str, Json]) -> None:
         """Tell the user what the author says about a failure. If that fails too, the first failure counts."""
@@ -392,8 +395,8 @@ class Run:
         gates = [one for one in before if isinstance(effect := steps.get(one), Ask) and effect.is_gate]
         return [*before, *gates][-1] if before else ""
 
-    def _end(self, state: str, error: StepError, children: Pending | None = None) -> None:
-        self.end(Failure(state, self.record(state, error), children))
+    def _end(self, state: str, error: StepError) -> None:
+        self.end(Failure(state, self.record(state, error)))
 
     def end(self, failure: Failure) -> None:
         """Fail the run, or start it over, or begin its handler. Nothing else may happen before that."""

@@ -97,6 +97,8 @@ class Failure:
     error: dict[str, Json]
     children: Pending | None = None
     """The visit as it was, if it had children."""
+    branches: list[str] = field(default_factory=list)
+    """The branches that failed, if it is a parallel step. A retry begins these again; all of them if it is empty."""
     is_old: bool = False
     """Whether the run was retried since. Entering the state again then makes up for the failure."""
     gate: str | None = None
@@ -115,6 +117,8 @@ class Failure:
         data: dict[str, Json] = {"state": self.state, "error": self.error}
         if self.children is not None:
             data["children"] = self.children.to_data()
+        if self.branches:
+            data["branches"] = self.branches
         if self.gate is not None:
             data["gate"] = self.gate
         return {**data, "is_old": True} if self.is_old else data

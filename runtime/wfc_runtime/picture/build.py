@@ -100,6 +100,11 @@ class ChartData(Protocol):
         """The first state of the handler of failures; "" if there is none."""
         ...
 
+    @property
+    def caught(self) -> Mapping[str, str]:
+        """The states in branches whose failure leads to the end of the parallel step, each with the state there."""
+        ...
+
     def states(self) -> Iterable[Step]: ...
 
 
@@ -281,9 +286,17 @@ class Builder:
         self._aliases = {state.id: turn for turn, state in self._loops.items()}
         # A gate waits for what its step depends on: the step stands for both.
         regions = [chart.root, *(region for state in chart.states() for region in state.regions)]
-        for edge in (edge for region in regions for edge in region.edges):
+        edges = [edge for region in regions for edge in region.edges]
+        for edge in edges:
             if edge.guard is not None and edge.guard.name == "ended":
                 self._aliases[edge.source] = edge.target
+        # A parallel step without a handler only ends there: the frame shows that, and needs no further node.
+        handled = {edge.source for edge in edges if edge.event == "recover"}
+        plain = set(chart.caught.values()) - handled
+        for edge in edges:
+            if edge.source in plain:
+                self._aliases[edge.source] = self._aliases.get(edge.target, edge.target)
+        self._unhandled = {state for state, join in chart.caught.items() if join in plain}
         self._pauses = {state.id for state in chart.states() if state.effect and state.effect.name == "Delay"}
 
     def root(self) -> Flow:
@@ -314,7 +327,12 @@ class Builder:
             if state.id in self._aliases or state.id in self._pauses:
                 continue
             # A retry is a badge of its step, and not a line.
-            outs = [edge for edge in edges.get(state.id, []) if edge.target not in self._pauses]
+            outs = [
+                edge
+                for edge in edges.get(state.id, [])
+                if edge.target not in self._pauses
+                and not (edge.event == "recover" and state.id in self._unhandled)
+            ]
             flow.nodes.append(self._node(state, outs))
             for edge in outs:
                 flow.links.append(self._link(flow, edge, state, outs, order, region))

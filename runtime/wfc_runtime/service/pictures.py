@@ -113,6 +113,7 @@ class _Chart:
         # The final states beside it are the same in every chart and are not drawn.
         running = next(state for state in machine.states_map.values() if state.id == "running")
         self.root = self._region(running)
+        self.caught = machine.caught
         self.handler = next((edge.target for edge in _edges(running) if edge.event == HANDLE), "")
 
     def states(self) -> Iterator[_State]:

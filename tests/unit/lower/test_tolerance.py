@@ -51,7 +51,7 @@ def test_a_condition_without_its_fields_goes_on() -> None:
 
 def test_empty_branches_end_where_they_begin() -> None:
     module = file_of(
-        "steps: [{id: a, type: parallel, branches: {one: [], two: [{id: b, type: wait}]}}]"
+        "steps: [{id: a, type: parallel, join: fail_fast, branches: {one: [], two: [{id: b, type: wait}]}}]"
     ).module
     assert module is not None
     (state,) = module.main.root.states

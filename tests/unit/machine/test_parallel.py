@@ -11,6 +11,7 @@ version: 1.0.0
 steps:
   - id: checks
     type: parallel
+    join: fail_fast
     branches:
       lint:
         - {id: lint, type: shell, command: lint, output_to: lint}
@@ -55,7 +56,7 @@ def test_a_retry_in_one_branch_leaves_the_others_alone() -> None:
     assert set(run.pending) == {"lint", "types@2"}
 
 
-def test_a_failure_in_one_branch_ends_the_run_and_drops_what_the_others_wait_for() -> None:
+def test_with_fail_fast_a_failure_in_one_branch_ends_the_run_and_drops_what_the_others_wait_for() -> None:
     run = Drive(CHECKS)
     run.submit("lint", {"error": "no linter"})
     assert (run.at.status, run.pending, run.error["step_id"]) == ("failed", [], "lint")
@@ -114,7 +115,7 @@ steps:
     assert Drive(text).at.result == "first"
 
 
-def test_the_first_failure_is_the_one_that_is_reported() -> None:
+def test_with_fail_fast_the_first_failure_is_the_one_that_is_reported() -> None:
     text = """
 name: w
 version: 1.0.0
@@ -122,6 +123,7 @@ initial_state: {n: 0}
 steps:
   - id: race
     type: parallel
+    join: fail_fast
     branches:
       one: [{id: a, type: set_state, needs_state: [n], updates: {x: "{{ 1 / state.n }}"}}]
       two: [{id: b, type: set_state, needs_state: [n], updates: {y: "{{ 2 / state.n }}"}}]

@@ -289,7 +289,8 @@ def _side_by_side(
         Entry(made(node.name, node.block.span), Sequence(made_of[node][0].span, made_of[node]))
         for node in nodes
     ]
-    return _mapping(at, id=names.own(name), type="parallel", branches=Mapping(at, branches))
+    # Most failures of a block are values. Those that fail the run do so at once.
+    return _mapping(at, id=names.own(name), type="parallel", join="fail_fast", branches=Mapping(at, branches))
 
 
 def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:

@@ -306,7 +306,14 @@ class Translation:
             Entry(made(member.role, member.span), Sequence(member.span, [step]))
             for member, step in zip(phase.members, steps, strict=True)
         ]
-        frame = self._step(phase.id, phase.span, type="parallel", branches=Mapping(phase.span, branches))
+        frame = self._step(
+            phase.id,
+            phase.span,
+            type="parallel",
+            # An agent that fails ends the phase, unless its `on_error` says otherwise.
+            join="fail_fast",
+            branches=Mapping(phase.span, branches),
+        )
         return [first, frame]
 
     def _forget(self, found: _Steps) -> Mapping:

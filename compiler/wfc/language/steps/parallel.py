@@ -14,11 +14,10 @@ class Parallel(Fallible):
     """Run a fixed set of branches in parallel.
 
     The step ends when every branch has ended. Branches share the state but must not write the same field. The agent
-    gets the pending actions of all branches at once. If a branch fails, the step fails at once and the others are
-    cancelled (`join: fail_fast`, the default here: branches are parts of one whole, and nothing after the step would
-    read what the others still do, whereas the children of a `foreach` are items of their own). With `join: all` the
-    others end first; with `join: any` the first branch that succeeds ends the step, the others are cancelled, and it
-    fails only if all of them fail.
+    gets the pending actions of all branches at once. If a branch fails, the others still run to their end, and then
+    the step fails; a retry of the run begins only the branches that failed again. With `join: fail_fast` the first
+    failure cancels the others. With `join: any` the first branch that succeeds ends the step, the others are
+    cancelled, and it fails only if all of them fail.
 
     ```yaml
     - id: checks
@@ -36,7 +35,7 @@ class Parallel(Fallible):
 
     branches = Field(BRANCHES, "The branches: a name and a list of steps for each.", required=True)
 
-    join = Field(JOIN, "When the step ends: `fail_fast`, `all` or `any`.", default="fail_fast")
+    join = Field(JOIN, "When the step ends: `all`, `fail_fast` or `any`.", default="all")
 
     after: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Branches that begin later, each with those that must have ended. Dialects with dependencies set it."""
