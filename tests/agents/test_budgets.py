@@ -129,6 +129,34 @@ def test_a_call_that_has_spent_its_share_goes_on_in_the_same_conversation_when_t
     assert "continue where you stopped" in second["prompt"]
 
 
+def test_another_process_goes_on_in_the_conversation_that_a_budget_has_stopped(desk: Desk) -> None:
+    stop = 'result {"subtype": "error_max_budget_usd", "is_error": true, "code": 1, "total_cost_usd": 0.03}'
+    desk.workflow(delegate("a", f"{stop}; say done"), head="budget: {usd: 0.02}\n")
+    assert desk.run().status == 5
+    done = desk.resume("--answer", "budget=yes")
+    assert done.status == 0, done.err
+    first, second = desk.calls()
+    session = first["arguments"][first["arguments"].index("--session-id") + 1]
+    assert second["arguments"][second["arguments"].index("--resume") + 1] == session
+    assert "go on where you stopped" in second["prompt"]
+
+
+def test_another_process_tells_the_agent_in_the_same_conversation_why_its_result_was_refused(
+    desk: Desk,
+) -> None:
+    desk.workflow(delegate("a", 'give {"n": "x"}; sleep; give {"n": 1}', SCHEMA))
+    driver = desk.start("run", "w", "--agent", "stub")
+    wait_until(lambda: len(desk.calls()) == 2, "the second call")
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    done = desk.resume()
+    assert done.status == 0, done.err
+    first, _, third = desk.calls()
+    session = first["arguments"][first["arguments"].index("--session-id") + 1]
+    assert third["arguments"][third["arguments"].index("--resume") + 1] == session
+    assert "not accepted: the result of `a` does not fit: result.n" in third["prompt"]
+
+
 def test_what_a_killed_driver_had_recorded_stays_spent(desk: Desk) -> None:
     desk.workflow(THREE[0], delegate("b", "sleep"), THREE[2])
     driver = desk.start("run", "w", "--agent", "stub", "--budget", "steps=2")

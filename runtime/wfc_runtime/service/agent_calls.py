@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +48,9 @@ class RunRecords(Protocol):
 
     def find_session(self, owner: str, label: str, program: str) -> tuple[str, float] | None:
         """The latest session of a label in a run, and its cost so far."""
+
+    def find_call(self, runnable: RunnableAction) -> tuple[Mapping[str, Any], float] | None:
+        """The event of the last call for a visit, by whatever process, and the cost of its session so far."""
 
     def note_session(self, owner: str, data: dict[str, Json]) -> None: ...
 
@@ -246,6 +249,8 @@ class AgentCalls:
             if adapter.has_sessions and wishes.get("session"):
                 talk.label = wishes["session"]
                 self._join_session(talk, wishes["owner"])
+            if adapter.has_sessions:
+                self._continue(talk, runnable)
             return talk
         tool = "shell" if action["type"] == "shell" else str(parameters["tool"])
         return Conversation(
@@ -254,6 +259,20 @@ class AgentCalls:
             session,
             adapter.tool_name(tool),
         )
+
+    def _continue(self, talk: Conversation, runnable: RunnableAction) -> None:
+        """Go on with what an earlier process was told to stop or to correct: beginning anew would cost as much again.
+        Its work is in the conversation, which the program still has; otherwise a new one begins."""
+        found = self._records.find_call(runnable)
+        if found is None:
+            return
+        event, spent = found
+        call = event["agent"]
+        is_ours = call.get("program") == talk.assignment.program.name and bool(call.get("session"))
+        if not is_ours or not (event["event"] == "refused" or call.get("outcome") == "budget"):
+            return
+        talk.session, talk.spent, talk.known = str(call["session"]), spent, True
+        talk.prompt = again(str(event["refusal"])) if event["event"] == "refused" else CONTINUE
 
     # -- sessions that several visits share ------------------------------------
 

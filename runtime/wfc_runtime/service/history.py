@@ -255,6 +255,15 @@ def cost_of(events: Iterable[Mapping[str, Any]], session: str | None = None) -> 
     return {kind: value for kind, value in found.items() if value}
 
 
+def last_call(events: Iterable[Mapping[str, Any]], visit: str) -> Mapping[str, Any] | None:
+    """The last event of a visit that a call of an agent caused. The call is its `agent`."""
+    found = None
+    for event in events:
+        if event.get("step_id") == visit and "agent" in event:
+            found = event
+    return found
+
+
 def session_in(events: Iterable[Mapping[str, Any]], label: str, program: str) -> str | None:
     """The latest session of a label with an agent's program."""
     found = None

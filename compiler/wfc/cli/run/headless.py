@@ -241,7 +241,8 @@ class Headless:
         try:
             found = self._answers.take(asked.scope, _answer_key(asked), asked.kind, asked.schema)
         except NoAnswerError as error:
-            self._wait_for(asked, str(error))
+            is_again = "it is used up again, and each `--answer budget=yes` extends it once"
+            self._wait_for(asked, is_again if _is_budget(asked) else str(error))
             return False
         wrong = misfit(found.value, asked.schema)
         if wrong:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from wfc_runtime.agents.logs import log_folder
 from wfc_runtime.agents.settings import AGENT_KINDS, Agents
@@ -13,13 +14,13 @@ from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.agent_calls import AgentCalls, collect_wishes, own_wishes
-from wfc_runtime.service.history import session_in
+from wfc_runtime.service.history import last_call, session_in
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.sqlite.accounts import events_of, left_of, levels_of, spent_by
 from wfc_runtime.service.sqlite.serving import ACTOR, ServingService
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.service.workers import Job, RunnableAction
-from wfc_runtime.store import Store
+from wfc_runtime.store import RunRow, Store
 
 _CLOSING = 20.0
 """Longer than the grace of an agent that is asked to end."""
@@ -108,12 +109,19 @@ class AgentService(ServingService):
         return found
 
     def find_session(self, owner: str, label: str, program: str) -> tuple[str, float] | None:
-        queries = self.store.queries
-        row = queries.require(owner)
-        found = session_in(events_of(queries, row), label, program)
-        root = queries.run_of_key(row.root)
+        row = self.store.queries.require(owner)
+        found = session_in(events_of(self.store.queries, row), label, program)
+        return None if found is None else (found, self._cost_of(row, found))
+
+    def find_call(self, runnable: RunnableAction) -> tuple[Mapping[str, Any], float] | None:
+        row = self.store.queries.require(runnable.run)
+        found = last_call(events_of(self.store.queries, row), runnable.visit)
+        return None if found is None else (found, self._cost_of(row, str(found["agent"].get("session"))))
+
+    def _cost_of(self, row: RunRow, session: str) -> float:
+        root = self.store.queries.run_of_key(row.root)
         assert root is not None
-        return None if found is None else (found, spent_by(queries, root, found).get("usd", 0.0))
+        return spent_by(self.store.queries, root, session).get("usd", 0.0)
 
     def note_session(self, owner: str, data: dict[str, Json]) -> None:
         def job(work: Work) -> Reply:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import Any
 
 from wfc_runtime.agents.base import Outcome
 from wfc_runtime.agents.settings import Agents
@@ -24,7 +25,7 @@ from wfc_runtime.machine.budget import ROOT, is_used_up, least_left, own_account
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.service.agent_calls import AgentCalls, collect_wishes, own_wishes
 from wfc_runtime.service.children import is_briefed
-from wfc_runtime.service.history import cost_of, session_in
+from wfc_runtime.service.history import cost_of, last_call, session_in
 from wfc_runtime.service.interface import LEASE_SECONDS
 from wfc_runtime.service.leases import check_leasable
 from wfc_runtime.service.temporal.engine import TemporalService
@@ -343,10 +344,17 @@ class AgentWorker:
 
     def find_session(self, owner: str, label: str, program: str) -> tuple[str, float] | None:
         found = session_in(self._service.events_of(owner), label, program)
+        return None if found is None else (found, self._cost_of(owner, found))
+
+    def find_call(self, runnable: RunnableAction) -> tuple[Mapping[str, Any], float] | None:
+        found = last_call(self._service.events_of(runnable.run), runnable.visit)
         if found is None:
             return None
-        events = self._service.family_events(self._root_of(owner))
-        return found, cost_of(events, found).get("usd", 0.0)
+        return found, self._cost_of(runnable.run, str(found["agent"].get("session")))
+
+    def _cost_of(self, run: str, session: str) -> float:
+        events = self._service.family_events(self._root_of(run))
+        return cost_of(events, session).get("usd", 0.0)
 
     def note_session(self, owner: str, data: dict[str, Json]) -> None:
         self._service.record(owner, "session", data)
