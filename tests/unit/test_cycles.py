@@ -82,5 +82,5 @@ BRANCHES = """
 def test_a_parallel_step_waits_if_one_of_its_branches_does() -> None:
     assert circles(BRANCHES.replace("STEP", "type: wait, duration_seconds: 1")) == []
     assert circles(BRANCHES.replace("STEP", "type: set_state, updates: {y: 1}")) == [
-        {"both", "a", "b", "both_one_end", "both_two_end", "c"}
+        {"both", "a", "b", "both_one_end", "both_two_end", "both_join", "c"}
     ]

@@ -38,7 +38,7 @@ def test_edges_keep_their_event_and_guard_and_states_their_step() -> None:
 def test_a_parallel_step_forks_into_its_branches_and_joins_from_their_ends() -> None:
     flow = flow_of(PARALLEL.replace("LEAVE", "shell"))
     assert [edge.target for edge in flow.out["both"]] == ["a", "b"]
-    joins = flow.into["y"]
+    joins = flow.into["both_join"]
     assert [(edge.source, edge.join) for edge in joins] == [
         ("both_one_end", "both"),
         ("both_two_end", "both"),

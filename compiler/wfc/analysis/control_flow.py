@@ -53,6 +53,8 @@ class Flow:
         }
         """The end nodes of the branches of each parallel state."""
         self.edges: list[FlowEdge] = list(_edges(chart.root))
+        if chart.caught:
+            self._leave_out_failures()
         if chart.handler:
             # Any step may fail. The steps of the handler come last.
             for name, state in self.states.items():
@@ -61,6 +63,20 @@ class Flow:
                 # A frame does not fail itself; the states inside it do.
                 if state.effect is not None and not state.regions:
                     self.edges.append(FlowEdge(name, chart.handler, HANDLE))
+
+    def _leave_out_failures(self) -> None:
+        """Without a handler, a parallel step whose branch has failed fails the run: nothing after it follows such a
+        branch. With `join: any`, it follows another one."""
+        caught = self.chart.caught
+        handled = {edge.source for edge in self.edges if edge.event == "recover"}
+        fatal = {
+            join
+            for join in set(caught.values()) - handled
+            if (step := self.states[join].step) is not None and step.setting("join") != "any"
+        }
+        self.edges = [
+            edge for edge in self.edges if edge.event != "recover" or caught.get(edge.source) not in fatal
+        ]
 
     @cached_property
     def out(self) -> dict[str, list[FlowEdge]]:
