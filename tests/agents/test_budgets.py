@@ -138,7 +138,7 @@ def test_another_process_goes_on_in_the_conversation_that_a_budget_has_stopped(d
     first, second = desk.calls()
     session = first["arguments"][first["arguments"].index("--session-id") + 1]
     assert second["arguments"][second["arguments"].index("--resume") + 1] == session
-    assert "go on where you stopped" in second["prompt"]
+    assert "continue where you stopped" in second["prompt"]
 
 
 def test_another_process_tells_the_agent_in_the_same_conversation_why_its_result_was_refused(

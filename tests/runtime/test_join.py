@@ -125,6 +125,16 @@ def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None
     assert box.restart().submit(run, "two@2", OK)["result"] == "done"
 
 
+def test_the_path_of_a_run_leads_from_the_frame_of_the_step_to_the_next_one(file_box: Box) -> None:
+    run = file_box.compile(parallel("join: all")).service.start("w")["workflow_id"]
+    for visit in ("one", "two"):
+        file_box.service.submit(run, visit, OK)
+    look(file_box, children(file_box.service.status(run))[0])
+    path = file_box.service.path(run)
+    assert ["both", "end", 1] in path["taken"]
+    assert not any("both_join" in str(one) for one in (path["taken"], path["visited"]))
+
+
 def test_any_leaves_the_other_branches_and_cancels_their_children(box: Box) -> None:
     run = box.compile(parallel("join: any")).service.start("w")["workflow_id"]
     box.service.submit(run, "one", OK)

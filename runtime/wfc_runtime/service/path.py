@@ -26,6 +26,8 @@ def aliases_of(structure: Structure) -> dict[str, str]:
             found[state] = effect.loop
         elif isinstance(effect, Delay):
             found[state] = effect.step
+    # A parallel step without a handler is drawn as its frame alone.
+    found |= {join: frame.id for join, frame in structure.joined.items() if not structure.can_recover(join)}
     gates = [node for node in structure.nodes.values() if node.is_gate]
     # A gate is drawn as the step behind it.
     return found | {gate.id: gate.eventless[0].target.id for gate in gates if gate.eventless}
