@@ -54,7 +54,10 @@ def as_graph(steps: list[Step], blocks: list[Tree]) -> list[Step]:
             return steps
     if set(branches) != set(after):
         return steps
-    return [{"id": "graph", "type": "parallel", "branches": branches, "after": after}, steps[-1]]
+    return [
+        {"id": "graph", "type": "parallel", "join": "fail_fast", "branches": branches, "after": after},
+        steps[-1],
+    ]
 
 
 def steps_in(scope: Tree) -> list[Step]:
