@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # The IR only stores these as data, so it stays below the lan
     from wfc.language.shape import InputDecl
     from wfc.language.steps.base import Step
     from wfc.language.types import Type
+    from wfc.yaml import Span
 
 HANDLE, START_OVER = "handle_failure", "start_over"
 """The events of a run that has failed: its handler begins, or it starts over."""
@@ -197,6 +198,8 @@ class Chart:
     """Loops with variables, by the state of their turns, outer ones first."""
     derived: dict[str, Make] = field(default_factory=dict)
     """Fields that are computed whenever one that they read changes, in the order of their dependencies."""
+    derived_spans: dict[str, Span] = field(default_factory=dict)
+    """The place of each derived field in the source."""
     expressions: str = "jinja"
     """The language of its expressions."""
 
@@ -227,7 +230,7 @@ class Module:
 
     @property
     def lines(self) -> dict[str, dict[str, int]]:
-        """The line of the source of each state, by machine."""
+        """The line of the source of each state, by machine, and of each derived field as `derived.<name>`."""
         home = next((state.step.span.source for state in self.main.states() if state.step), None)
         return {
             # An imported step has no line in this file, and a state that ends a handler or starts over has none at all.
@@ -235,6 +238,11 @@ class Module:
                 state.id: state.line
                 for state in chart.states()
                 if state.step is not None and state.step.span.source is home
+            }
+            | {
+                f"derived.{name}": span.line
+                for name, span in chart.derived_spans.items()
+                if span.source is home
             }
             for chart in self.charts
         }

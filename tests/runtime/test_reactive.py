@@ -162,6 +162,29 @@ steps:
 """
 
 
+FAILING_TRANSFORM = """default_state:
+  raw: {files: null}
+state_schema:
+  computed:
+    names:
+      from: raw.files
+      on_error: propagate
+      transform: |
+        const all = input;
+        return all.map(one => one.name);
+steps:
+  - {id: tell, type: user_message, message: "{{ computed.names }}"}
+"""
+
+
+def test_a_transform_that_fails_is_shown_with_its_field_its_line_and_its_column(file_box: Box) -> None:
+    error = started(file_box, FAILING_TRANSFORM)["error"]
+    assert error["message"] == (
+        "`names` can't be computed: cannot read property 'map' of null (in `all.map`, at line 2, column 8)"
+    )
+    assert error["hint"].endswith(".yaml:8.")  # The line of `names`.
+
+
 def test_older_spellings_mean_what_they_meant(file_box: Box) -> None:
     found = ran(file_box, OLDER, {"who": "Ada L"})
     shown = {"name": "ADA", "n": 3}

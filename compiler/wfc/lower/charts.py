@@ -154,6 +154,7 @@ def _chart(
         loops=lowering.loops,
         at_start={name: tree.data for name, tree in (scope.start_values or {}).items()},
         derived={one.field: _derive(one, scope) for one in in_dependency_order(scope)},
+        derived_spans={one.field: one.span for one in in_dependency_order(scope)},
         expressions=expressions,
     )
 

@@ -57,7 +57,15 @@ class ExpressionError(Exception):
         if self.template is None or self.start is None or self.end is None:
             return self.message
         shown = self.template[self.start : self.end] or self.template
-        return f"{self.message} (in `{shorten(shown)}`, at character {self.start})"
+        return f"{self.message} (in `{shorten(shown)}`, at {self._position(self.template, self.start)})"
+
+    @staticmethod
+    def _position(template: str, start: int) -> str:
+        before = template[:start]
+        # Few people count the characters of a text with several lines.
+        if "\n" in before:
+            return f"line {before.count(chr(10)) + 1}, column {start - before.rfind(chr(10))}"
+        return f"character {start}"
 
 
 def shorten(text: str, length: int = 60) -> str:

@@ -118,9 +118,9 @@ def _value(run: Run, name: str, derive: Derive, before: Json, trigger: str) -> J
     except StepError as error:
         # A read of an undeclared field is a mistake in the workflow, which no fallback may hide.
         if derive.on_error == "propagate" or error.code == "state_access":
-            raise StepError(
-                error.code, f"the derived field `{name}`: {error.message}", error.hint, error.details
-            ) from None
+            message = f"`{name}` can't be computed: {error.message}"
+            # The step that wrote fails, but the mistake is in the field.
+            raise StepError(error.code, message, error.hint, {**error.details, "field": name}) from None
         note: dict[str, Json] = {"derived": name, "code": error.code, "on_error": derive.on_error}
         # Messages of expressions quote values, and notes are part of the history.
         note["message"] = run.snapshot.mask.message(error.message)

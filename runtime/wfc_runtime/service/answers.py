@@ -100,8 +100,10 @@ def _place_of_failure(run: RunInMemory) -> str:
     error = run.now.error
     if run.now.status != "failed" or not error:
         return ""
-    name = str(error.get("step_id", "")).partition("@")[0]
     chart = run.row.task or run.row.workflow
+    if "field" in error:
+        return run.module.place_of(chart, f"derived.{error['field']}")
+    name = str(error.get("step_id", "")).partition("@")[0]
     states = (state.id for state in run.machine.states_map.values() if state.name == name)
     return run.module.place_of(chart, next(states, ""))
 

@@ -268,7 +268,7 @@ class Trial:
 Signature = tuple[str, str, str, str]
 """Kind, scope, state, and which expression of it."""
 
-_WHERE = re.compile(r"\(in `(.*)`, at character \d+\)$", re.S)
+_WHERE = re.compile(r"\(in `(.*)`, at (?:character|line) [\d, column]+\)$", re.S)
 _KINDS = {
     "expression": "expression",
     "state_access": "expression",
