@@ -129,4 +129,4 @@ def test_the_instruction_fits_the_way_the_children_are_worked() -> None:
         "Give each of the 4 children to the agent @fixer, in parallel"
     )
     assert "executing it (`worked_on`): leave it alone" in instruction("@task", False, 1, busy=1)
-    assert "working on 2 of them (`worked_on`): leave these alone" in instruction("@task", False, 4, busy=2)
+    assert "executing 2 of them (`worked_on`): leave these alone" in instruction("@task", False, 4, busy=2)
