@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from tests.agents.support import Desk, delegate
 from tests.execute.conftest import is_alive
 from tests.support import wait_until
+from wfc_runtime.execute.process import run_process
 
 
 def _ignoring(desk: Desk) -> list[int]:
@@ -162,3 +165,17 @@ def test_a_failure_of_wfc_itself_ends_the_driver_and_fails_no_step(
     assert desk.runs()[0]["pending"] == ["a"]
     assert desk.resume().status == 0
     assert len(desk.calls()) == calls
+
+
+def test_the_time_that_wfc_takes_to_read_output_is_no_silence_of_the_program(tmp_path: Path) -> None:
+    finished = run_process(
+        ["sh", "-c", "echo a; sleep 0.1; echo b"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        seconds=60,
+        limits=(1000, 1000),
+        stop=Event(),
+        on_output=lambda data: time.sleep(1.2),
+        idle=1.0,
+    )
+    assert (finished.exit_code, finished.was_idle) == (0, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -32,7 +33,7 @@ class CallLog:
         self._half = limit // 2
         self._written = 0
         self._left_out = 0
-        self._tail: list[bytes] = []
+        self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self.path, self.number, self._file = _opened(folder, visit)
 
@@ -46,7 +47,7 @@ class CallLog:
         self._tail.append(data)
         self._tail_bytes += len(data)
         while self._tail_bytes > self._half and self._tail:
-            gone = len(self._tail.pop(0))
+            gone = len(self._tail.popleft())
             self._tail_bytes -= gone
             self._left_out += gone
 

@@ -274,9 +274,10 @@ class _Watch:
                 data = os.read(key.fd, _CHUNK)
                 key.data.add(data)
                 if key.data is self._streams[0] and data:
-                    self._heard = time.monotonic()
                     if self._on_output is not None:
                         self._on_output(data)
+                    # Only now: the time that the callback took is not silence of the command.
+                    self._heard = time.monotonic()
                 if not data:
                     self._selector.unregister(key.fileobj)
                     self._open -= 1
