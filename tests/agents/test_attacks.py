@@ -10,6 +10,8 @@ import pytest
 from tests.agents.support import Desk, delegate
 from tests.e2e.command import wfc
 from tests.own_blocks import installed_from
+from wfc_runtime.agents.base import Call
+from wfc_runtime.agents.settings import ADAPTERS
 
 GATE = "{id: ok, type: prompt, prompt_type: confirm, message: Deploy?, output_to: ok_out}"
 
@@ -136,3 +138,33 @@ def test_what_an_agent_prints_can_not_draw_on_the_screen_of_the_person(desk: Des
     assert done.status == 1
     assert "\x1b" not in done.err
     assert "\x07" not in done.err
+
+
+@pytest.mark.parametrize("denials", [["Bash"], [7], {"tool_name": "Bash"}, "Bash", [{"name": "Bash"}]])
+def test_a_denial_in_an_unknown_form_is_no_success(denials: object) -> None:
+    end = {"type": "result", "subtype": "success", "is_error": False, "terminal_reason": "completed"}
+    line = json.dumps({**end, "result": "done", "permission_denials": denials})
+    assert len(ADAPTERS["claude"].outcome(Call("p"), [line], "", 0).denied) == 1
+
+
+ODD = ([], {}, [1], {"a": 1}, 5, None, True, "x")
+
+
+@pytest.mark.parametrize("name", sorted(ADAPTERS))
+def test_fields_of_any_type_in_the_output_are_no_failure_of_wfc(name: str) -> None:
+    """An internal error would come again with each driver that continues the run."""
+    adapter = ADAPTERS[name]
+    for odd in ODD:
+        part = {"type": "tool_use", "id": odd, "name": odd, "input": {"a": odd}, "text": odd}
+        answered = {"type": "tool_result", "tool_use_id": odd, "content": odd}
+        about = {"tool_id": odd, "tool_name": odd, "parameters": {}, "status": "error", "error": odd}
+        lines = [
+            json.dumps({"type": "assistant", "message": {"id": odd, "content": [part], "usage": odd}}),
+            json.dumps({"type": "user", "message": {"content": [answered]}}),
+            json.dumps({"type": "tool_use", **about}),
+            json.dumps({"type": "tool_result", **about}),
+            json.dumps({"type": "result", "is_error": True, "subtype": odd, "errors": odd, "usage": odd}),
+        ]
+        assert adapter.outcome(Call("p", session="s"), lines, "", 1).kind != "done"
+        for line in lines:
+            adapter.progress(line)

@@ -101,7 +101,7 @@ def test_an_empty_answer_is_no_result(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("order", "reason"),
     [
-        ("half", "exit code 0"),
+        ("half", "exit code 0: its output has no result"),
         ("die", "exit code 137"),
         ("exit 1", "it broke"),
         (

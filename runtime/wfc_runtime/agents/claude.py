@@ -102,7 +102,8 @@ class Claude(Adapter):
         if end is None and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         if end is None:
-            return crash(errors, code, tokens=_spoken_tokens(messages), **about)
+            said = errors if errors.strip() or code else "its output has no result"
+            return crash(errors, code, said, tokens=_spoken_tokens(messages), **about)
         about |= {
             "usd": number(end.get("total_cost_usd")),
             # A call that its budget ended reports none, although its messages do.
@@ -110,7 +111,7 @@ class Claude(Adapter):
             "turns": end.get("num_turns") if isinstance(end.get("num_turns"), int) else None,
             "denied": _denied(end),
         }
-        said = str(end.get("result") or "; ".join(map(str, end.get("errors") or ())))
+        said = _said(end)
         failure = _failure(end, code, said)
         if failure is not None:
             kind, message = failure
@@ -176,7 +177,7 @@ def _content(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _tool_calls(messages: list[dict[str, Any]]) -> list[ToolCall]:
     results = {
-        part.get("tool_use_id"): part
+        _text(part.get("tool_use_id")): part
         for message in messages
         for part in _content(message, "user")
         if part.get("type") == "tool_result"
@@ -186,7 +187,9 @@ def _tool_calls(messages: list[dict[str, Any]]) -> list[ToolCall]:
         for part in _content(message, "assistant"):
             given = part.get("input")
             if part.get("type") == "tool_use" and isinstance(given, dict):
-                found = results.get(part.get("id"), {})
+                # Without an id, nothing shows which result belongs to the call.
+                place = _text(part.get("id"))
+                found = {} if place is None else results.get(place, {})
                 result, is_error = found.get("content"), found.get("is_error") is True
                 calls.append(ToolCall(str(part.get("name")), given, result, is_error))
     return calls
@@ -215,13 +218,11 @@ def _failure(end: dict[str, Any], code: int, said: str) -> tuple[Kind, str] | No
 
 
 def _denied(end: dict[str, Any]) -> tuple[str, ...]:
-    denials = end.get("permission_denials")
-    names = (
-        [one.get("tool_name") for one in denials if isinstance(one, dict)]
-        if isinstance(denials, list)
-        else []
-    )
-    return tuple(dict.fromkeys(str(name) for name in names))
+    denials = end.get("permission_denials") or []
+    # A denial in an unknown form is still one: it must not make the call a success.
+    found = denials if isinstance(denials, list) else [denials]
+    names = [_text(one.get("tool_name")) if isinstance(one, dict) else _text(one) for one in found]
+    return tuple(dict.fromkeys(name or "an unnamed tool" for name in names))
 
 
 def _servers(start: dict[str, Any]) -> list[dict[str, Any]]:
@@ -245,8 +246,13 @@ def _tokens(usage: Any) -> int | None:
 def _spoken_tokens(messages: list[dict[str, Any]]) -> int | None:
     """Without a result line, the cost comes from the messages. One message may span several lines."""
     spoken = [one.get("message") for one in messages if one.get("type") == "assistant"]
-    usage = {one.get("id"): one.get("usage") for one in spoken if isinstance(one, dict)}
+    usage = {_text(one.get("id")): one.get("usage") for one in spoken if isinstance(one, dict)}
     return sum(_tokens(one) or 0 for one in usage.values()) if usage else None
+
+
+def _said(end: dict[str, Any]) -> str:
+    result, errors = end.get("result"), end.get("errors")
+    return _text(result) or ("; ".join(map(str, errors)) if isinstance(errors, list) else "")
 
 
 def _first_text(given: Any) -> str:

@@ -113,12 +113,12 @@ def _text(events: list[dict[str, Any]]) -> str:
 
 
 def _calls(events: list[dict[str, Any]]) -> list[ToolCall]:
-    results = {one.get("tool_id"): one for one in events if one.get("type") == "tool_result"}
+    results = {str(one.get("tool_id")): one for one in events if one.get("type") == "tool_result"}
     found: list[ToolCall] = []
     for event in events:
         given = event.get("parameters")
         if event.get("type") == "tool_use" and isinstance(given, dict):
-            result = results.get(event.get("tool_id"), {})
+            result = results.get(str(event.get("tool_id")), {})
             failed = bool(result) and result.get("status") != "success"
             output = _error(result) if failed else result.get("output")
             found.append(ToolCall(str(event.get("tool_name")), given, output, failed))
@@ -126,9 +126,10 @@ def _calls(events: list[dict[str, Any]]) -> list[ToolCall]:
 
 
 def _denied(events: list[dict[str, Any]]) -> tuple[str, ...]:
-    names = {one.get("tool_id"): str(one.get("tool_name")) for one in events if one.get("type") == "tool_use"}
+    uses = [one for one in events if one.get("type") == "tool_use"]
+    names = {str(one.get("tool_id")): str(one.get("tool_name")) for one in uses}
     refused = [
-        names.get(one.get("tool_id"), "a tool")
+        names.get(str(one.get("tool_id")), "a tool")
         for one in events
         if one.get("type") == "tool_result"
         and one.get("status") == "error"
