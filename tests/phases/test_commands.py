@@ -12,6 +12,7 @@ from tests.e2e.command import wfc
 MISSION = """\
 name: tour
 proof: none
+budget: {usd: 5, steps: 40}
 phases:
   - id: look
     number: 1
@@ -67,6 +68,7 @@ def test_a_mission_is_converted_to_steps_that_check_clean(project: Path, name: s
     source = {"tour": "workflows/tour.yaml", "walk": "workflows/walk/workflow.md"}[name]
     steps = wfc("convert", source, "--to", "steps", cwd=project).out
     assert "type: delegate" in steps
+    assert ("budget:\n  usd: 5\n  steps: 40\n" in steps) == (name == "tour")
     (project / "as-steps.yaml").write_text(
         steps.replace(f"name: {name}", "name: as-steps", 1), encoding="utf-8"
     )

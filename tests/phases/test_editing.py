@@ -94,6 +94,7 @@ def test_keys_values_agents_phases_and_references_are_completed_in_yaml(folder: 
         path, YAML, before, '    description: "{{ phases.design.architect.'
     )
     assert {"objective", "proof", "mcp"} <= offered(path, YAML, "phases:\n", "")
+    assert offered(path, YAML, "phases:\n", "budget:\n  ") == {"usd", "tokens", "steps", "seconds"}
     assert offered(path, YAML, "phases:\n", "mcp: ") == {"auto", "relay", "direct"}
 
 

@@ -31,6 +31,7 @@ mcp: direct
 proof: {git: strict}
 agents:
   writer: {subagent_type: general-purpose, tools: [Read, Edit], prompt: "Of the role: ``` {{ inputs.topic }}"}
+budget: {usd: 2.5, tokens: 200000, steps: 40, seconds: 3600}
 phases:
   - number: 10
     agents:

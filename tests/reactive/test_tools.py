@@ -18,6 +18,7 @@ from wfc.lsp.hover import hover_at
 
 CASES = ROOT / "tests" / "parity" / "cases"
 SCRIPTED = f"""{HEAD}{STATE}
+budget: {{usd: 5, steps: 40}}
 steps:
   - {{id: a, type: conditional, condition: "{{{{ names.length > 2 }}}}", then: [{{type: exit}}]}}
   - {{id: b, type: user_message, message: "{{{{ count }}}} of {{{{ who }}}}"}}
@@ -95,6 +96,7 @@ def suggested(text: str) -> set[str]:
         ("  - type: state_update\n    path: raw.|\n", {"count", "names"}),
         ("  - type: shell_command\n    on_error: |\n", {"fail", "continue", "retry"}),
         ("  - type: shell_command\n    state_update:\n      |\n", {"path", "value", "operation"}),
+        ("  - type: break\nbudget:\n  |\n", {"usd", "tokens", "steps", "seconds"}),
     ],
 )
 def test_an_editor_suggests_what_fits(text: str, wanted: set[str]) -> None:

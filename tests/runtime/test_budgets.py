@@ -82,6 +82,48 @@ def test_a_called_workflow_has_its_own_budget_within_that_of_its_caller(box: Box
     assert message.startswith("The budget of `part` is used up: 20 of 10 tokens.")
 
 
+MISSION = """
+name: w
+proof: none
+budget: {steps: 1}
+phases:
+  - {id: a, number: 1, agents: [{type: general-purpose}], completion: all agents success, retry: 1}
+"""
+REACTIVE = """
+name: w
+description: Ask until it is done.
+version: "1.0.0"
+budget: {steps: 1}
+default_state: {raw: {done: false}}
+steps:
+  - id: until
+    type: while
+    condition: "{{ !done }}"
+    body: [{id: a, type: agent_prompt, prompt: Do it., state_update: {path: raw.done, value: "{{ response.done }}"}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        (MISSION, {"status": "failed", "summary": "no"}, {"status": "success", "summary": "yes"}),
+        (REACTIVE, {"done": False}, {"done": True}),
+    ],
+    ids=["phases", "reactive"],
+)
+def test_missions_and_reactive_workflows_have_budgets(
+    box: Box, text: str, first: dict[str, object], last: dict[str, object]
+) -> None:
+    run = box.compile(text).service.start("w")["workflow_id"]
+    reply = box.service.submit(run, "a", first)
+    assert step_ids(reply) == [GATE]
+    message = reply["action"]["parameters"]["message"]
+    assert message.startswith("The budget of `w` is used up: 1 of 1 steps.")
+    (again,) = step_ids(box.service.submit(run, GATE, {"confirmed": True}))
+    assert again == "a@2"
+    assert box.service.submit(run, again, last)["status"] == "completed"
+
+
 @pytest.mark.parametrize(
     "usage",
     [

@@ -21,7 +21,7 @@ from wfc.dialects.phases.file import MODES, RULES, Agent, Phase, PhasesFile, Rol
 from wfc.dialects.phases.language import PhasesLanguage
 from wfc.dialects.phases.markdown import slug
 from wfc.dialects.phases.texts import references_of
-from wfc.language.shape import InputDecl, Shape, Validation
+from wfc.language.shape import Budget, InputDecl, Shape, Validation
 from wfc.language.steps.base import Retry
 from wfc.language.values import Literal
 from wfc.yaml import Mapping, Node, Scalar, Sequence
@@ -137,6 +137,8 @@ def _shape(around: list[str], lines: list[str]) -> type[Shape] | None:
             return Agent if any(re.match(r"phase:\s*\S", line) for line in lines) else None
         case [_, "agents"]:
             return Role
+        case ["budget"]:
+            return Budget
         case ["retry", *_]:
             return Retry
         case ["scope", *_]:

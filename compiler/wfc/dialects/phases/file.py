@@ -25,7 +25,7 @@ from wfc.language.fields import (
     ScalarType,
     kind_of,
 )
-from wfc.language.shape import Field, InputDecl, Shape, Validation
+from wfc.language.shape import BUDGET, Budget, Field, InputDecl, Shape, Validation
 from wfc.language.steps.base import Retry
 from wfc.language.values import Literal, Text, Tree, Word
 from wfc.yaml import Mapping, Node, Scalar, Sequence
@@ -316,6 +316,7 @@ class PhasesFile(Shape):
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="new-feature")
     version = Field(WORD, "Its version, as text.", default="1.0")
     description = Field(WORD, "Its purpose.")
+    budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     inputs = Field(INPUTS, "The inputs of a run, by name.")
     objective = Field(TEXT, "The goal of the mission; part of every brief.")
     scope = Field(ScopeType(), "The scope of the mission: text, a list, or `{include, exclude}`.")
@@ -345,5 +346,15 @@ class PhasesFile(Shape):
     )
 
 
-NESTED: tuple[type[Shape], ...] = (Agent, GitProof, Phase, Role, ScopeLimits, InputDecl, Validation, Retry)
+NESTED: tuple[type[Shape], ...] = (
+    Budget,
+    Agent,
+    GitProof,
+    Phase,
+    Role,
+    ScopeLimits,
+    InputDecl,
+    Validation,
+    Retry,
+)
 """The mappings inside a file, for its schema."""

@@ -38,7 +38,7 @@ _READ = re.compile(r"\bstate\.([A-Za-z]\w*)")
 _UNKNOWN = "('{}' | parse_json)"
 """A value of any type that replaces a wrong reference, which `checks` reports: no other rule reports it again."""
 # Copied as nodes of the file, so that findings of the core rules point at the author's text.
-_KEPT = ("name", "description", "version", "inputs")
+_KEPT = ("name", "description", "version", "budget", "inputs")
 _DEFINED = ("objective", "scope", "constraints", "success_criteria")
 
 

@@ -37,7 +37,7 @@ from wfc.dialects.reactive.reading import walk
 from wfc.dialects.reactive.scopes import Written, all_steps, declared_fields
 from wfc.language.dialect import Parsed
 from wfc.language.fields import OneOf
-from wfc.language.shape import Shape
+from wfc.language.shape import Budget, Shape
 
 _HOLE = re.compile(r"\{\{(?:(?!\}\}).)*$")
 _PATH = re.compile(r"(?:^|[^\w.'\"])((?:[A-Za-z_]\w*\.)*)\w*$")
@@ -163,6 +163,7 @@ _NESTED: dict[str, type[Shape]] = {
     "on_sub_agent_error": SubAgentErrors,
     "error_collection": ErrorCollection,
     "config": RunConfig,
+    "budget": Budget,
     "state_schema": StateSchema,
     "default_state": DefaultState,
 }

@@ -26,7 +26,7 @@ from wfc.language.fields import (
     Reader,
     ScalarType,
 )
-from wfc.language.shape import Field, Shape
+from wfc.language.shape import BUDGET, Field, Shape
 from wfc.language.values import Literal, Text, Tree, Word
 from wfc.yaml import Entry, Mapping, Node
 
@@ -281,6 +281,7 @@ class ReactiveFile(Shape):
     version = Field(TEXT_OR_NUMBER, "Its version, as text.", example="1.0.0")
     author = Field(WORD, "Who wrote it.")
     tags = Field(WORDS, "Keywords for finding it.")
+    budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     imports = Field(
         WORDS,
         "Files whose tasks and workflows this one names, relative to it or to a folder of workflows.",

@@ -22,7 +22,7 @@ from wfc.dialects.reactive.model import (
     WorkflowErrors,
 )
 from wfc.language.schema import shape_schema
-from wfc.language.shape import Shape
+from wfc.language.shape import Budget, Shape
 
 Schema = dict[str, Any]
 
@@ -32,6 +32,7 @@ _OPEN: tuple[type[Shape], ...] = (DefaultState, RunConfig)
 
 def reactive_schema() -> Schema:
     nested: tuple[type[Shape], ...] = (
+        Budget,
         ComputedField,
         DefaultState,
         ErrorCollection,

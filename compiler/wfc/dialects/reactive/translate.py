@@ -81,7 +81,7 @@ class _Translation:
         at = file.node.span
         errors: WorkflowErrors | None = file.error_handling
         keys: dict[str, Any] = {}
-        for name in ("name", "description", "author", "tags"):
+        for name in ("name", "description", "author", "tags", "budget"):
             entry = file.node.entry(name)
             if entry is not None and name in file.values:
                 keys[name] = entry.value
