@@ -126,6 +126,30 @@ def test_a_workflow_without_tests_counts_as_not_covered(project: Path) -> None:
     assert wfc("test", "workflows/flow.yaml", "--min-coverage", "100", cwd=project).status == 0
 
 
+PARALLEL = """\
+name: flow
+version: "1.0.0"
+steps:
+  - id: checks
+    type: parallel{extra}
+    branches:
+      tests: [{{id: test, type: mcp_call, tool: t}}]
+      style: [{{id: lint, type: mcp_call, tool: t}}]
+  - {{id: end, type: return, value: done}}
+"""
+
+
+def test_the_failure_of_a_branch_counts_at_the_parallel_step_that_handles_it(project: Path) -> None:
+    tests = "tests: [{name: both pass, answers: {test: 1, lint: 1}, expect: {result: done}}]\n"
+    write(project / "workflows", flow=PARALLEL.format(extra=""))
+    done = run(project, tests)
+    assert "flow  100.0%  steps 4/4, branches 0/0\n" in done.out
+    write(project / "workflows", flow=PARALLEL.format(extra="\n    on_error: continue"))
+    done = run(project, tests)
+    assert "steps 4/4, branches 1/2\n" in done.out
+    assert "flow.yaml:4: not covered: `checks` failing, and on_error continuing at `end`\n" in done.out
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place", "lines"),
     [
