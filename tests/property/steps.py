@@ -122,6 +122,8 @@ class Writer(Actions):
         """Fields that the model does not know."""
         if kind in FURTHER and (kind == "foreach" or self.choose.chance()):
             step |= self.choose.pick(FURTHER[kind])
+        if kind == "change":
+            step |= self.choose.pick(({}, {"failure_message": "x"}, {"error_changes": step["changes"]}))
         if kind in UNANSWERED:
             return
         written = [{"path": [self.choose.fresh(FIELD_STEMS, self.fields)], "value": 1}]

@@ -31,6 +31,7 @@ EXPECTED = {
     "max_iterations",
     "max_items",
     "child_failed",
+    "branch_failed",
     "expression",
 }
 """How a run of a right workflow may fail: by its agents, by a bound, by a field that a jump left unset, or by a value

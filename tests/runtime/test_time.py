@@ -189,7 +189,8 @@ def test_a_child_past_its_deadline_ends_its_parents_wait_for_it(box: Box) -> Non
 def test_a_deadline_of_the_parent_ends_its_children(box: Box) -> None:
     text = (
         steps(
-            "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x, deadline: 30}],"
+            "{id: p, type: parallel, join: fail_fast,"
+            " branches: {x: [{id: a, type: shell, command: x, deadline: 30}],"
             " y: [{id: each, type: foreach, items: [1], task: t, output_to: o}]}}"
         )
         + EACH[EACH.index("tasks:") :]

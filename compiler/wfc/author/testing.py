@@ -290,8 +290,8 @@ def _users(module: Module) -> tuple[set[str], set[str]]:
 def _branches(chart: Chart, states: dict[str, State]) -> Iterator[Edge]:
     out: dict[str, list[Edge]] = {}
     for edge in chart.edges():
-        # A `when` that can't be evaluated is not a branch that an author would test. Nor is a failure that ends a branch
-        # of a parallel step: the reaction to it is that of the parallel step, which has edges of its own.
+        # A `when` that can't be evaluated is not a branch that an author would test. Nor is a failure that ends a
+        # branch of a parallel step: the step itself reacts to it, on edges of its own.
         is_own = states[edge.source].kind != "when" and edge.source not in chart.caught
         if edge.event != "recover" or is_own:
             out.setdefault(edge.source, []).append(edge)

@@ -25,6 +25,7 @@ from wfc.language.fields import (
     STEPS,
     TEXT,
     WORD,
+    Computed,
     FieldType,
     ListOf,
     MapOf,
@@ -267,6 +268,8 @@ class Hints:
 
     def __init__(self, entry: Entry, kind: FieldType[Any]) -> None:
         self._key = entry.key.text
+        # An expression fits a computed field, so a value that does not fit it was meant as a plain one.
+        kind = kind.inner if isinstance(kind, Computed) else kind
         # By the identity of spans, since a mismatch names its place by the span.
         self._parts = {id(node.span): (node, inner) for node, inner in _parts(entry.value, kind)}
         self._whole = (entry.value, kind)
