@@ -256,6 +256,11 @@ def test_a_file_of_step_types_that_other_languages_have_is_reactive_by_its_scope
         ),
         ("default_state: {inputs: {x: 1}}\nsteps: [{type: user_message, message: '{{ inputs.x }}'}]\n", []),
         (
+            "default_state: {raw: {n: 1}}\nsteps: [{type: mcp_call, tool: t, store_result: found}, "
+            "{type: user_message, message: '{{ found.size }} of {{ n }}'}]\n",
+            [],
+        ),
+        (
             "default_state: {raw: {list: [1]}}\n"
             "steps: [{id: p, type: parallel_foreach, items: '{{ list }}', sub_agent_task: t}]\n"
             "sub_agent_tasks: {t: {inputs: {item: {type: object}}, prompt_template: 'Look at {{ item.name }}.'}}\n",
@@ -276,3 +281,23 @@ def test_an_input_that_is_read_as_a_field_is_renamed_safely() -> None:
     assert found.fix.safe
     [edit] = found.fix.edits
     assert text[: edit.span.start] + edit.text + text[edit.span.end :] == text.replace("raw.x", "inputs.x")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "config: {timeout_seconds: -5}\nsteps: [{type: exit}]",
+        "steps: [{type: shell_command, command: ls, timeout: 0}]",
+        "steps: [{type: agent_shell_command, command: ls, timeout: -100}]",
+        "steps: [{type: agent_prompt, prompt: go, timeout_seconds: -1}]",
+        "steps: [{type: wait_step, timeout_seconds: -1}]",
+        "steps: [{type: exit}]\nsub_agent_tasks: {t: {timeout_seconds: 0, steps: [{type: exit}]}}",
+    ],
+)
+def test_a_time_limit_that_is_not_positive_is_an_error(lines: str) -> None:
+    found = check(f"{HEAD}default_state: {{raw: {{n: 1}}}}\n{lines}\n")
+    assert [one.code for one in found if one.severity is Severity.ERROR] == ["WF006"]
+
+
+def test_a_wait_of_no_time_ends_at_once() -> None:
+    assert step("{type: wait_step, timeout_seconds: 0}")["duration_seconds"] == 0

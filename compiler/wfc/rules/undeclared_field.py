@@ -1,6 +1,7 @@
 """An update writes a field that the file does not declare, although it declares its fields.
 
-It is probably a misspelt name. A file that declares no fields may write any.
+It is probably a misspelt name. A file that declares no fields may write any. A `store_result` without a tier, such as
+`store_result: found`, introduces a new field.
 
 Bad:
 

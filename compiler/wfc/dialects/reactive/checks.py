@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from wfc.dialects.base import Reports
 from wfc.dialects.reactive.kinds import KINDS, OLD_TYPES, ParallelForeach, ReactiveStep, UnknownKind, Update
 from wfc.dialects.reactive.model import DefaultState, ReactiveFile, Task
-from wfc.dialects.reactive.names import WRITABLE
+from wfc.dialects.reactive.names import TIERS, WRITABLE
 from wfc.dialects.reactive.reading import loose_fields, old_spelling
 from wfc.dialects.reactive.scopes import ScopeNames, all_steps, declared_fields, paths_set, paths_written
 from wfc.dialects.reactive.scripts import holes
@@ -211,6 +211,9 @@ def _undeclared(main: ScopeNames, scopes: list[ScopeNames], reports: Reports) ->
                 if is_known or not path.field or path.tier in ("computed", "inputs", "loop"):
                     continue
                 if path.tier == "this" and path.field in declared.computed:
+                    continue
+                if loose and parse_path(node.text).tier not in TIERS:
+                    # Without a tier, `store_result: name` introduces the name.
                     continue
                 known = declared.globals if path.tier == "global" else declared.raw
                 near = nearest(path.field, known)

@@ -5,20 +5,24 @@ from __future__ import annotations
 from inspect import cleandoc
 from typing import ClassVar
 
-from wfc.dialects.reactive.model import EXPRESSION, TIME, Rules, SubAgentErrors
+from wfc.dialects.reactive.model import EXPRESSION, Rules, SubAgentErrors
 from wfc.language.fields import (
+    AMOUNT,
     ANYTHING,
     BINDINGS,
     BLOCK,
     BOOLEAN,
     COUNT,
+    DELAY,
     ID,
     NAME,
+    SECONDS_COMPUTED,
     SIZE,
     STEPS,
     TEXT,
     TEXTS,
     WORD,
+    Computed,
     Constants,
     ListOf,
     Nested,
@@ -99,8 +103,8 @@ class _Answered(_Fallible):
     state_update = Field(UPDATE, "The state updates to make with the result.")
     state_updates = Field(UPDATES, "Several updates, which are written together.")
     store_result = Field(WORD, "The field that gets the whole result.", example="raw.lint_issues")
-    timeout = Field(TIME, "The time limit in seconds.")
-    timeout_seconds = Field(TIME, "The time limit in seconds. When it is over, the step fails.")
+    timeout = Field(SECONDS_COMPUTED, "The time limit in seconds.")
+    timeout_seconds = Field(SECONDS_COMPUTED, "The time limit in seconds. When it is over, the step fails.")
 
 
 class _Loop(ReactiveStep):
@@ -232,7 +236,7 @@ class AgentShellCommand(ShellCommand):
     label = "an agent_shell_command step"
 
     reason = Field(TEXT, "Why the agent must run it.")
-    timeout = Field(TIME, "The time limit in milliseconds.")
+    timeout = Field(Computed(AMOUNT), "The time limit in milliseconds.")
 
 
 class AgentPrompt(_Answered):
@@ -427,7 +431,7 @@ class WaitStep(ReactiveStep):
     label = "a wait_step"
 
     message = Field(TEXT, "The text for the user.")
-    timeout_seconds = Field(TIME, "The seconds after which the run continues without an answer.")
+    timeout_seconds = Field(Computed(DELAY), "The seconds after which the run continues without an answer.")
 
 
 class IncludeWorkflow(_Answered):

@@ -13,10 +13,11 @@ from wfc.language.fields import (
     ID,
     NAME,
     NUMBER,
+    SECONDS,
+    SECONDS_COMPUTED,
     SIZE,
     WORD,
     WORDS,
-    Computed,
     Constants,
     FieldType,
     MapOf,
@@ -27,7 +28,7 @@ from wfc.language.fields import (
     ScalarType,
 )
 from wfc.language.shape import BUDGET, Field, Shape
-from wfc.language.values import Literal, Text, Tree, Word
+from wfc.language.values import Text, Tree, Word
 from wfc.yaml import Entry, Mapping, Node
 
 INPUT_TYPES = {
@@ -53,7 +54,6 @@ EXPRESSION: FieldType[Text] = ScalarType(
     Text,
     {"type": ["string", "boolean", "number"]},
 )
-TIME: FieldType[Literal | Text] = Computed(NUMBER)
 TEXT_OR_NUMBER: FieldType[Word] = ScalarType(
     "text", lambda node: isinstance(node.value, str | int | float), Word, {"type": ["string", "number"]}
 )
@@ -234,7 +234,7 @@ class RunConfig(Shape):
 
     label = "`config`"
 
-    timeout_seconds = Field(NUMBER, "The run fails when this many seconds are over.", example=3600)
+    timeout_seconds = Field(SECONDS, "The run fails when this many seconds are over.", example=3600)
     max_retries = Field(COUNT, "How often `retry_workflow` begins again.", default=1)
 
     @property
@@ -260,7 +260,7 @@ class Task(Shape):
     prompt_template = Field(WORD, "The work as one text, for a task without steps.")
     context_template = Field(BINDINGS, "Values that the prompt is sent with.")
     error_handling = Field(Nested(lambda: TaskErrors, "a mapping"), "The reaction to a failed step.")
-    timeout_seconds = Field(TIME, "The time limit of one run of the task, in seconds.")
+    timeout_seconds = Field(SECONDS_COMPUTED, "The time limit of one run of the task, in seconds.")
 
 
 class HighUsage(Shape):

@@ -157,11 +157,11 @@ class Steps:
             # The server that executes a command needs its limit; other steps have only fixed ones.
             if isinstance(deadline, Literal) or isinstance(step, kinds.ShellCommand):
                 keys["timeout"] = keys.get("timeout") or seconds
-        return {"timeout": default, **{name: value for name, value in keys.items() if value is not None}}
+        return {"timeout": default, **keys}
 
     def _seconds(
         self, step: ReactiveStep, key: str, value: Literal | Text, texts: Texts, unit: int = 1
-    ) -> Node | None:
+    ) -> Node:
         if isinstance(value, Text):
             return texts.text(value.node)
         number = value.value / unit
@@ -174,7 +174,7 @@ class Steps:
                 step=self.scope.id_of(step),
                 severity=Severity.WARNING,
             )
-        return made(int(number) if number == int(number) else number, value.node) if number > 0 else None
+        return made(int(number) if number == int(number) else number, value.node)
 
     # -- steps that the agent, the user or the server answers
 
