@@ -143,7 +143,7 @@ def returned(value: Any) -> str:
     """The key that distinguishes one return from another: the words and numbers in its value, not computed parts."""
     if isinstance(value, Mapping):
         fixed = [f"{key}: {one}" for key, one in value.items() if _is_fixed(one)]
-        return show(", ".join(fixed[:2]), 60)
+        return show(", ".join(fixed[:2]), 90)
     return show(value, 60) if _is_fixed(value) else ""
 
 
@@ -438,7 +438,7 @@ def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) ->
         detail = show_condition(value) if is_derived else "written by steps"
         tip = (f"computed from: {', '.join(reads) or 'inputs'}", show(value, TIP_WIDTH)) if is_derived else ()
         color = "state" if is_derived else "control"
-        flow.nodes.append(Node(f"field_{field}", Shape.BOX, field, show(detail, 80), color, tip=tip))
+        flow.nodes.append(Node(f"field_{field}", Shape.BOX, field, show(detail, 120), color, tip=tip))
         flow.links += [Link(f"field_{one}", f"field_{field}") for one in reads] or [
             Link("start", f"field_{field}")
         ]

@@ -7,10 +7,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from math import sqrt
 from typing import TypeVar
 
+from wfc_runtime.picture.figures import LABEL_LEADING, Figure, label_lines, width_of
 from wfc_runtime.picture.grid import Grid
 from wfc_runtime.picture.model import Line, Shape
 from wfc_runtime.picture.routes import BOTTOM, FOOT, LEFT, RIGHT, TOP, LaneKey, Route
-from wfc_runtime.picture.scene import LABEL_LEADING, Box, Figure, Point, Text, Wire, label_lines, width_of
+from wfc_runtime.picture.scene import Box, Point, Text, Wire
 
 # Lanes. Parallel lines get one lane each; lines to the same target share one.
 

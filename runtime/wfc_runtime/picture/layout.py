@@ -9,10 +9,11 @@ from itertools import pairwise
 from math import ceil, inf, sqrt
 
 from wfc_runtime.picture.coordinates import Columns, Rows, draw_wire
+from wfc_runtime.picture.figures import Figure, figures_of, fits, width_of
 from wfc_runtime.picture.grid import place, structure_of
 from wfc_runtime.picture.model import MEANINGS, Flow, Line, Node, Panel, Picture, Shape, color_of
 from wfc_runtime.picture.routes import find_routes
-from wfc_runtime.picture.scene import Box, Figure, Scene, Text, Wire, figures_of, fits, width_of
+from wfc_runtime.picture.scene import Box, Scene, Text, Wire
 from wfc_runtime.picture.text import shorten, wrap
 
 _PITCH = 170.0

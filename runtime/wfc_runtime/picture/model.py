@@ -138,6 +138,7 @@ COLORS = {
     "time": Color("#ece4fb", "#7a57c7", "#322850", "#b296f5", "waits"),
     "child": Color("#d9f2e2", "#2c8a57", "#1c3b2a", "#62c48f", "task or workflow"),
     "end": Color("#e1e6eb", "#3e4c59", "#2d3643", "#aab4c1", "returns"),
+    "failure": Color("#fdecea", "#b42318", "#43201d", "#ff9a8f", "fails"),
 }
 
 

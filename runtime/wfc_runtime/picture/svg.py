@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from wfc_runtime.picture.figures import BOLD, MONO, SIZES, width_of
 from wfc_runtime.picture.layout import Page, lay_out_page
 from wfc_runtime.picture.model import (
     COLORS,
@@ -24,7 +25,7 @@ from wfc_runtime.picture.model import (
     Shape,
     color_of,
 )
-from wfc_runtime.picture.scene import BOLD, MONO, SIZES, Box, Point, Text, Wire, width_of
+from wfc_runtime.picture.scene import Box, Point, Text, Wire
 from wfc_runtime.picture.text import printable
 
 # Bundling. Links that share the rest of their path are drawn once from there on: overlapping lines look thicker.

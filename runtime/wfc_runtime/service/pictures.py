@@ -163,8 +163,10 @@ def _color(effect: Effect | None) -> str:
             return "state"
         case Say():
             return "message"
-        case Return() | Fail():
+        case Return():
             return "end"
+        case Fail():
+            return "failure"
     return "control"
 
 

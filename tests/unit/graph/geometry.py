@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wfc_runtime.picture.figures import width_of
 from wfc_runtime.picture.model import Shape
-from wfc_runtime.picture.scene import Box, Point, Scene, Wire, width_of
+from wfc_runtime.picture.scene import Box, Point, Scene, Wire
 
 _NEAR = 0.05
 

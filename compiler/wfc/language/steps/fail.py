@@ -41,7 +41,7 @@ class Fail(Step):
 
     kind = "fail"
     label = "a fail step"
-    color = "end"
+    color = "failure"
     ends_block = True
 
     code = Field(CODE, "The error code, for programs.", default=UNNAMED_ERROR, example="rejected")
