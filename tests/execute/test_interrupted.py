@@ -202,6 +202,7 @@ version: 1.0.0
 steps:
   - id: both
     type: parallel
+    join: fail_fast
     branches:
       left:
         - {id: long, type: shell, timeout: 1000, command: "echo x >> runs; sleep 1000"}

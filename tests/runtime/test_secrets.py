@@ -211,7 +211,8 @@ def test_a_run_that_is_ended_without_its_module_has_forgotten_them_too(file_box:
 def test_a_run_that_fails_in_the_moment_of_its_return_has_forgotten_them_too(file_box: Box) -> None:
     text = steps(
         "{id: a, type: prompt, prompt_type: text, message: Code?, output_to: c, secret: true}",
-        "{id: p, type: parallel, branches: {x: [{id: r, type: return, needs_state: [c], value: '{{ state.c.input }}'}],"
+        "{id: p, type: parallel, join: fail_fast, branches: {"
+        "x: [{id: r, type: return, needs_state: [c], value: '{{ state.c.input }}'}],"
         " y: [{id: f, type: set_state, updates: {z: '{{ [] | first }}'}}]}}",
     )
     service = file_box.compile(text).service

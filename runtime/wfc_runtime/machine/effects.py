@@ -579,7 +579,7 @@ class Ask(Effect):
         """Fail the step if the author defined a retry or recovery. Otherwise the agent must find out what was done."""
         pending = run.snapshot.pending[visit]
         # An author who defined what follows a failure has said that repeating is safe, or what to do instead.
-        if run.will_retry(pending.state) or run.structure.can_recover(pending.state):
+        if run.will_retry(pending.state) or run.structure.is_handled(pending.state):
             run.fail(pending.state, StepError("interrupted", _INTERRUPTED, _LOOK_FIRST))
         else:
             pending.interrupted_at = since

@@ -297,6 +297,10 @@ class Structure:
     def can_recover(self, state: str) -> bool:
         return "recover" in self.nodes[state].on
 
+    def is_handled(self, state: str) -> bool:
+        """Whether the author has defined what follows a failure of the state, or of the parallel step around it."""
+        return self.can_recover(self.caught.get(state, state))
+
 
 def _domain(source: Node, target: Node) -> Node | None:
     # SCXML: a parallel state can't be the domain, since an edge between two of its branches leaves all of them.
