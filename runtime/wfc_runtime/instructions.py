@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wfc_runtime.folders import NAMES_CALL
 from wfc_runtime.git_proof import SNAPSHOT_COMMANDS, changes_commands
 
 PROMPTS = {
@@ -88,8 +89,10 @@ def instruction_for(kind: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _expanded(parameters: Mapping[str, Any]) -> str:
+    calls = "".join(f" Create `{name}` in it." for name in dict.fromkeys(NAMES_CALL.findall(str(parameters))))
     # A shell leaves it as it is between single quotes.
-    return " Write its path for `${SCRATCH}`." if "${SCRATCH}" in str(parameters.get("command")) else ""
+    path = " Write its path for `${SCRATCH}`." if "${SCRATCH}" in str(parameters.get("command")) else ""
+    return calls + path
 
 
 def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:

@@ -14,9 +14,11 @@ from pathlib import Path
 from secrets import token_hex
 from threading import Lock
 
+from wfc_runtime.contract import Json
 from wfc_runtime.execute.base import ExecutionError, Job, Parameters, shortened
 from wfc_runtime.execute.permissions import Access, Grant
 from wfc_runtime.execute.protected import Protected
+from wfc_runtime.folders import NAMES_CALL, NAMES_SCRATCH
 
 # `$SCRATCH`: a folder in which the commands of one run pass files to each other and to their declared outputs.
 #
@@ -31,8 +33,11 @@ _made: dict[str, set[Path]] = {}
 
 
 @contextmanager
-def scratch(working_dir: Path, run: str) -> Iterator[Path]:
-    """The scratch folder of a run. It exists while a command uses it, and afterwards if it is not empty."""
+def scratch(working_dir: Path, run: str, *given: Json) -> Iterator[Path]:
+    """The scratch folder of a run, with the folders of called workflows that the given texts name.
+
+    It exists while a command uses it, and afterwards if it is not empty.
+    """
     above = working_dir / FOLDER
     place = above / run
     # Parallel commands of one run share the folder, so it is removed only after the last of them.
@@ -41,6 +46,8 @@ def scratch(working_dir: Path, run: str) -> Iterator[Path]:
         _make(above, place)
         _made.setdefault(run, set()).add(place)
     try:
+        for name in NAMES_CALL.findall(str(given)):
+            _make_call(place / name)
         yield place
     finally:
         with _lock:
@@ -69,6 +76,13 @@ def _make(above: Path, place: Path) -> None:
         ignore = above / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise ExecutionError(f"{place} can't be created: {error.strerror}") from None
+
+
+def _make_call(place: Path) -> None:
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise ExecutionError(f"{place} can't be created: {error.strerror}") from None
 
@@ -306,17 +320,16 @@ def _about(name: str, parent: int) -> os.stat_result | None:
 
 _SCRATCH = re.compile(r"\$(?:SCRATCH|\{SCRATCH\})/+")
 _PLAIN = re.compile(r"[A-Za-z0-9_./@%+=:,-]+")
-_NAMES_SCRATCH = re.compile(r"\$(?:SCRATCH\b|\{SCRATCH\})")
 
 
 def in_scratch(given: str) -> bool:
     """Whether a path begins with the run's scratch folder."""
-    return bool(_NAMES_SCRATCH.match(given))
+    return bool(NAMES_SCRATCH.match(given))
 
 
 def in_folder(given: str, scratch: Path) -> str:
     """A text with `$SCRATCH` replaced by the scratch folder."""
-    return _NAMES_SCRATCH.sub(lambda _: str(scratch), given)
+    return NAMES_SCRATCH.sub(lambda _: str(scratch), given)
 
 
 def in_command(command: str, scratch: Path) -> str:
@@ -337,7 +350,7 @@ def located(job: Job, name: str, *access: Access) -> Iterator[Place]:
     if before is None:
         yield locate_for(job.grant, given, *access)
         return
-    with scratch(job.grant.root, job.run) as folder:
+    with scratch(job.grant.root, job.run, given) as folder:
         yield locate_for(job.grant, str(folder / given[before.end() :]), *access)
 
 

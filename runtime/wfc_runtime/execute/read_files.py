@@ -78,7 +78,7 @@ def _base(job: Job) -> Iterator[Path]:
     if not in_scratch(given) and not in_scratch(job.parameters.text("path", "")):
         yield folder(job.grant, given)
         return
-    with scratch(job.grant.root, job.run) as place:
+    with scratch(job.grant.root, job.run, given) as place:
         yield folder(job.grant, in_folder(given, place)) if in_scratch(given) else place
 
 

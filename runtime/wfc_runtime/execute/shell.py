@@ -211,7 +211,8 @@ def _shell(job: Job) -> Result:
     command = parameters.text("command")
     seconds = min(parameters.number("timeout", _SECONDS), grant.seconds)
     # The folder exists while the outputs are read, and is removed afterwards if it is empty.
-    with scratch(grant.root, job.run) as place:
+    named = [command, parameters.text("working_dir", ""), parameters.mapping("env")]
+    with scratch(grant.root, job.run, named) as place:
         working_dir = paths.folder(grant, in_folder(parameters.text("working_dir", ""), place))
         own = own_environment(parameters)
         env = {

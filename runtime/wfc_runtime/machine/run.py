@@ -13,6 +13,7 @@ from wfc_runtime import expr
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, is_template
+from wfc_runtime.folders import CALL_FOLDER, in_call
 from wfc_runtime.machine.change import Resolved, applied
 from wfc_runtime.machine.derive import derive_all, is_same, settle
 from wfc_runtime.machine.effects import Ask, Return
@@ -486,6 +487,7 @@ class Run:
         self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None
     ) -> Any:
         """Evaluate an expression. It sees only the declared fields, the inputs, and its scope."""
+        expression = self._placed(expression)
         # Constant parameters are common, and this path avoids building a context for them.
         if type(expression) is dict and not any(map(_may_vary, expression.values())):
             # Counted even though nothing is evaluated: the values of uuid() depend on the count.
@@ -499,11 +501,16 @@ class Run:
 
     def is_true(self, text: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None) -> bool:
         """Whether an expression is true, as a condition."""
+        text = self._placed(text)
         try:
             context = self._context(reads, names)
             return bool(self._language.evaluate_condition(text, context, **self._means(reads)))
         except ExpressionError as error:
             raise self._step_failed(error, context) from None
+
+    def _placed(self, expression: Json) -> Json:
+        folder = self.snapshot.scope.get(CALL_FOLDER)
+        return expression if folder is None else in_call(expression, str(folder))
 
     @property
     def _language(self) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wfc_runtime.contract import Json, is_named
 from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.folders import CALL_FOLDER
 from wfc_runtime.machine.change import Resolved
 from wfc_runtime.machine.effects import Action, Effect, moment, seconds_of
 from wfc_runtime.machine.events import Child, Reopen
@@ -259,6 +260,9 @@ class Spawn(Effect):
         given: dict[str, Json] = {SHARED: shared} if self.shares else {}
         if self.child_deadline is not None:
             given[TIME_LIMIT] = seconds_of(run, self.child_deadline, self.reads, "child_deadline")
+        # The tasks of a called workflow are part of it; the workflows that it calls are not.
+        if self.task is not None and CALL_FOLDER in run.snapshot.scope:
+            given[CALL_FOLDER] = run.snapshot.scope[CALL_FOLDER]
         return given
 
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError, WfcError
+from wfc_runtime.folders import CALL_FOLDER, OWN_FOLDER, folder_of_call, in_call
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
@@ -25,6 +26,7 @@ from wfc_runtime.store import RunRow
 class ChildStart:
     machine: AnyMachine
     inputs: dict[str, Json]
+    scope: dict[str, Json]
     secrets: tuple[str, ...] = ()
     """Secrets of a task that is executed as one brief: its inputs have become text, so they are not marked any more."""
 
@@ -72,8 +74,13 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Chi
     if child.task is not None and child.agent is not None and is_briefed(child.agent):
         text = brief_text(child.task, task, inputs, child.scope)
         secrets = tuple(secrets_in(task.inputs, inputs))
-        return ChildStart(brief_machine(task, child.agent), {"instructions": text}, secrets)
-    return ChildStart(task, inputs)
+        return ChildStart(brief_machine(task, child.agent), {"instructions": text}, child.scope, secrets)
+    if child.task is None and task.facts.get(OWN_FOLDER):
+        folder = folder_of_call(child.id)
+        # Values from the caller keep the folder that they name; defaults are texts of the called workflow.
+        inputs = {name: one if name in given else in_call(one, folder) for name, one in inputs.items()}
+        return ChildStart(task, inputs, {**child.scope, CALL_FOLDER: folder})
+    return ChildStart(task, inputs, child.scope)
 
 
 # Versions: whether a run can continue with another version of its workflow.

@@ -82,6 +82,8 @@ class World:
     """The environment variables that the file reads as secrets."""
     printed: dict[tuple[int, int], str] = field(default_factory=dict)
     """References that become text as no other notation would print them: the filter, by text and position in it."""
+    has_folder: bool = False
+    """Whether the file names `{{tmp}}`."""
     notation: Notation = DOLLAR
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
@@ -328,6 +330,7 @@ class Site(Results):
             )
         match root.name:
             case "tmp" if not rest:
+                self.world.has_folder = True
                 return literal(SCRATCH, root.start, root.end)
             case "each" if len(rest) > 0 and self.moved is not None:
                 return self._each(rest)

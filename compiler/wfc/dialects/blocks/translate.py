@@ -48,6 +48,7 @@ from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 from wfc.yaml import Node as SourceNode
+from wfc_runtime.folders import OWN_FOLDER
 
 # The outputs of a workflow are the value that its last step returns.
 
@@ -207,7 +208,7 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     steps.append(last)
     first = [_note(file, world.facts, names)] if world.facts else []
     tasks = {node.name: making.task(node, names.free(f"{node.name}-return")) for node in making.inner}
-    root = _workflow(file, graph, [*first, *steps], notation, tasks)
+    root = _workflow(world, [*first, *steps], tasks)
     return Translation(root, graph, parts, frozenset(world.inputs), names.added, world)
 
 
@@ -300,13 +301,8 @@ def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
     return _mapping(at, id=names.own("begin"), type="set_state", updates=Mapping(at, updates))
 
 
-def _workflow(
-    file: BlocksFile,
-    graph: Graph,
-    steps: list[SourceNode],
-    notation: Notation,
-    tasks: dict[str, Mapping],
-) -> Mapping:
+def _workflow(world: World, steps: list[SourceNode], tasks: dict[str, Mapping]) -> Mapping:
+    file, graph = world.file, world.graph
     at = file.span
     entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
     if file.version is None:
@@ -316,16 +312,18 @@ def _workflow(
     facts = [Entry(made(name, at), made(number, at)) for name, number in sizes.items()]
     if file.outputs:
         facts.append(Entry(made("outputs", at), _declared_outputs(file.outputs, at)))
-    entries.append(Entry(made("facts", at), Mapping(at, facts)))
     if file.inputs:
         node = file.node.get("inputs")
         assert isinstance(node, Mapping)
         inputs = [
-            Entry(entry.key, _input(file.inputs[entry.key.text], notation))
+            Entry(entry.key, _input(file.inputs[entry.key.text], world))
             for entry in node.entries
             if entry.key.text in file.inputs
         ]
         entries.append(Entry(made("inputs", at), Mapping(node.span, inputs)))
+    if world.has_folder:
+        facts.append(Entry(made(OWN_FOLDER, at), made(True, at)))
+    entries.append(Entry(made("facts", at), Mapping(at, facts)))
     if tasks:
         named = [Entry(made(name, at), task) for name, task in tasks.items()]
         entries.append(Entry(made("tasks", at), Mapping(at, named)))
@@ -347,18 +345,18 @@ def _declared_outputs(outputs: dict[str, Tree | WorkflowOutput], at: Span) -> Ma
     return Mapping(at, found)
 
 
-def _input(declared: InputDeclaration, notation: Notation) -> Mapping:
-    return Mapping(declared.node.span, list(_declaration(declared, notation)))
+def _input(declared: InputDeclaration, world: World) -> Mapping:
+    return Mapping(declared.node.span, list(_declaration(declared, world)))
 
 
-def _declaration(declared: InputDeclaration, notation: Notation) -> Iterable[Entry]:
+def _declaration(declared: InputDeclaration, world: World) -> Iterable[Entry]:
     at = declared.span
     for entry in _last(declared.node):
         match entry.key.text:
             case "type" if declared.type:
                 yield Entry(entry.key, made(INPUT_TYPES[declared.type.text], declared.type.node))
-            case "default" if notation is BRACES:
-                yield Entry(entry.key, _default(entry.value))
+            case "default" if world.notation is BRACES:
+                yield Entry(entry.key, _default(entry.value, world))
             case "default" | "description":
                 yield entry
     yield Entry(made("required", at), made(declared.is_needed, at))
@@ -366,7 +364,7 @@ def _declaration(declared: InputDeclaration, notation: Notation) -> Iterable[Ent
     yield Entry(made("convert", at), made(True, at))
 
 
-def _default(node: SourceNode) -> SourceNode:
+def _default(node: SourceNode, world: World) -> SourceNode:
     """A default in which the folder of the run replaces `{{tmp}}`, which commands and paths expand."""
     match node:
         case Scalar() if isinstance(node.value, str):
@@ -374,11 +372,12 @@ def _default(node: SourceNode) -> SourceNode:
             for hole_ in reversed(BRACES.holes(text)):
                 if [one.names for one in hole_.references] == [("tmp",)]:
                     text = text[: hole_.start] + SCRATCH + text[hole_.end :]
+                    world.has_folder = True
             return node if text == node.text else made(text, node)
         case Sequence():
-            return replace(node, items=[_default(item) for item in node.items])
+            return replace(node, items=[_default(item, world) for item in node.items])
         case Mapping():
-            return replace(node, entries=[Entry(one.key, _default(one.value)) for one in node.entries])
+            return replace(node, entries=[Entry(one.key, _default(one.value, world)) for one in node.entries])
     return node
 
 

@@ -270,7 +270,7 @@ class Work:
             at=self.at,
             id=loaded.next_event_id,
             inputs=beginning.inputs,
-            scope=child.scope,
+            scope=beginning.scope,
             # A child may print a secret of its parent, which it got as part of another text.
             secrets=(*parent.now.secrets, *beginning.secrets),
         )

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -128,6 +128,7 @@ class ChildRuns:
         except (StepError, WfcError) as error:
             self._end_unborn(child, start_error(error, child, host.now.mask))
             return
+        child = replace(child, scope=beginning.scope)
         at = self._now()
         secrets = [*host.now.secrets, *beginning.secrets]
         start = Start(
