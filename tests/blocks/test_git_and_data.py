@@ -61,9 +61,10 @@ def test_a_repository_is_cloned_brought_up_to_date_and_left_alone_where_it_has_c
     stands = git(clone, "rev-parse", "HEAD")
     for revision in ("--orphan=x", "no-such", "main; touch owned"):
         assert checkout(revision=revision)["unknown_revision"] is True
-    assert checkout(url=str(repository))["ready"] is False
+    assert checkout(url=str(repository))["kept"] is True
     (clone / "Makefile").write_text("mine\n", encoding="utf-8")
-    assert checkout(revision="main")["ready"] is False
+    found = checkout(revision="main")
+    assert (found["ready"], found["kept"]) == (False, True)
     assert (clone / "Makefile").read_text(encoding="utf-8") == "mine\n"
     assert git(clone, "rev-parse", "HEAD") == stands
 
@@ -106,6 +107,13 @@ def test_changes_are_committed_and_pushed_only_without_secrets_and_with_a_yes(
         (repository / name).write_text("-----BEGIN RSA PRIVATE KEY-----\n", encoding="utf-8")
         assert push()["secrets"] == f"{name}\n"
         (repository / name).unlink()
+
+    # What somebody has staged beside the given paths is not committed with them.
+    git(repository, "add", "new file.py")
+    found = push(paths=".gitattributes")
+    assert (found["committed"], "Other files are staged" in found["problem"]) == (False, True)
+    assert git(repository, "diff", "--cached", "--name-only") == "new file.py\n"
+    git(repository, "reset", "-q")
 
     found = push()
     assert (found["committed"], found["pushed"]) == (True, True)

@@ -126,6 +126,8 @@ def test_worktree_build_keeps_the_log_of_a_build_that_failed(tmp_path: Path, rep
     assert (found["built"], found["tree_removed"]) == (False, False)
     assert "exit code 2" in Path(found["log"]).read_text(encoding="utf-8")
     assert (repository / ".worktrees/broken/Makefile").exists()
+    # Neither the tree nor the log becomes part of the next commit.
+    assert git(repository, "status", "--porcelain") == ""
     # Somebody works there now.
     (repository / ".worktrees/broken/mine").touch()
     shutil.rmtree(tmp_path / "generated")

@@ -174,6 +174,13 @@ def test_only_pages_that_are_newer_than_their_translations_are_translated(
     drive(tmp_path, "docs-translate", {**inputs, "target": "fr"}, answer)
     assert "fr/old.md" in translated
 
+    # Translations beside the pages are not pages, neither the target's own nor those in other languages.
+    translated.clear()
+    commit(repository, **{"docs/it/old.md": "Tre.\n", "docs/es/old.md": "Tres.\n"})
+    inside = {**inputs, "target": "docs/it", "leave_out": ["es/*"], "max_pages": 200}
+    drive(tmp_path, "docs-translate", inside, answer)
+    assert sorted(translated) == ["docs/it/-a b.md", "docs/it/größe.md"]
+
 
 def test_the_standards_of_changed_files_are_fixed_whatever_their_names_are(
     tmp_path: Path, repository: Path
@@ -192,6 +199,13 @@ def test_the_standards_of_changed_files_are_fixed_whatever_their_names_are(
     assert drive(tmp_path, "standards-fix", {"base": "HEAD"}, nobody)["said"] == [
         "No code changed since HEAD."
     ]
+    # What others have changed on the base since then is theirs.
+    git(repository, "checkout", "-q", "main")
+    commit(repository, **{"theirs.py": "y=1\n"})
+    git(repository, "checkout", "-q", "feature")
+    seen.clear()
+    drive(tmp_path, "standards-fix", {"base": "main"}, answer)
+    assert sorted(seen) == sorted(ODD)
     # What looks like an option is a commit that does not exist.
     refused = drive(tmp_path, "standards-fix", {"base": "--output=owned"}, nobody)
     assert refused["status"] == "failed"
@@ -266,6 +280,13 @@ esac
     assert "the updates are taken back" in " ".join(red["said"])
     assert (repository / "package.json").read_text(encoding="utf-8") == "{}\n"
     assert (tmp_path / "ci").read_text(encoding="utf-8") == "ci\n"
+    commit(repository, **{"web/package.json": "{}\n", "web/package-lock.json": "{}\n"})
+    drive(tmp_path, "deps-audit", {"test_command": "true", "folder": "web"}, leave)
+    assert (repository / "web/package.json").read_text(encoding="utf-8") == "{}\nleft@1.3.0\n"
+    assert (repository / "package.json").read_text(encoding="utf-8") == "{}\n"
+    # A failed update would take back the person's own changes as well.
+    changed = drive(tmp_path, "deps-audit", {"test_command": "false", "folder": "web"}, nobody)
+    assert changed["said"][0].startswith("Commit package.json and package-lock.json first")
     for failure in ('{"error": {"code": "ENOTFOUND", "summary": "no registry"}}', ""):
         npm(failure)
         failed = drive(tmp_path, "deps-audit", {}, nobody)
@@ -482,7 +503,9 @@ def test_labels_are_set_only_after_a_person_has_agreed(
     assert not (tmp_path / "labels").exists()
     drive(tmp_path, "bugs-triage", {"label": "p: "}, answering("label"))
     assert (tmp_path / "labels").read_text(encoding="utf-8").splitlines() == [
+        "label create -- p: urgent",
         "issue edit 7 --add-label p: urgent",
+        "label create -- p: low",
         "issue edit 8 --add-label p: low",
     ]
     assert not (work / "owned").exists()
