@@ -28,7 +28,7 @@ from wfc.workspace.loading import load_project
 from wfc.workspace.modules import build
 from wfc.workspace.runtime import Sources, engine_of
 from wfc_runtime.agents.settings import AgentSettingsError, Program, load_programs, operator_file
-from wfc_runtime.claude_code import Plugin, find_missing, installed_plugins, is_trusted
+from wfc_runtime.claude_code import Plugin, enabled_plugins, find_missing, is_trusted
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import read_header
 from wfc_runtime.trust import module_paths, read_module
@@ -355,8 +355,7 @@ def _first(error: BaseException) -> str:
 
 def check_claude_code(config: Config) -> Iterator[Result]:
     """Check the plugin, the files of `wfc init --claude` and the agents that workflows name."""
-    # A plugin that is installed but not enabled has no effect.
-    plugins = [one for one in installed_plugins() if one.name.partition("@")[0] == "wfc" and one.is_enabled]
+    plugins = [one for one in enabled_plugins(config.root) if one.name.partition("@")[0] == "wfc"]
     for plugin in plugins:
         yield _check_plugin(plugin)
     yield from _check_twice(config, has_plugin=bool(plugins))
@@ -429,7 +428,8 @@ def _check_needs(config: Config) -> Iterator[Result]:
         name = module.workflow.name
         if missing.agents:
             help = "add .claude/agents/<name>.md; without it, a general-purpose agent gets the brief"
-            yield note("agents", f"`{name}` names {', '.join(missing.agents)}, which do not exist", help)
+            verb = "does" if len(missing.agents) == 1 else "do"
+            yield note("agents", f"`{name}` names {', '.join(missing.agents)}, which {verb} not exist", help)
         if missing.tools:
             help = "connect the tools and list them, or change the workflow; without them, its steps fail"
             yield note(

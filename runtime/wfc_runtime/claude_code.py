@@ -46,9 +46,10 @@ def find_missing(
 
 
 def agent_names(root: Path) -> frozenset[str]:
-    """The agents of a project: its own, the user's, and those of plugins, with and without the plugin's prefix."""
+    """The agents of a project: its own, the user's, and those of enabled plugins, with and without the plugin's
+    prefix."""
     folders = [("", root / ".claude" / "agents"), ("", config_folder() / "agents")]
-    folders += [(one.name.partition("@")[0], one.path / "agents") for one in installed_plugins()]
+    folders += [(one.name.partition("@")[0], one.path / "agents") for one in enabled_plugins(root)]
     folders += [(path.parent.name, path) for path in sorted(root.glob(".claude/skills/*/agents"))]
     found = {*BUILT_IN}
     for plugin, folder in folders:
@@ -76,17 +77,26 @@ class Plugin:
     """As in `wfc@marketplace`."""
     path: Path
     version: str
-    is_enabled: bool
 
 
-def installed_plugins() -> Iterator[Plugin]:
+def enabled_plugins(root: Path) -> Iterator[Plugin]:
+    """The plugins that the client loads in a project. One that is installed but not enabled has no effect."""
     folder = config_folder()
-    enabled = _object(_load(folder / "settings.json").get("enabledPlugins"))
+    enabled: dict[str, Any] = {}
+    # A plugin can be enabled, or turned off, for one project only: the later file overrides the earlier one.
+    for settings in (folder, root / ".claude"):
+        for name in ("settings.json", "settings.local.json"):
+            enabled |= _object(_load(settings / name).get("enabledPlugins"))
     for name, places in _object(_load(folder / "plugins" / "installed_plugins.json").get("plugins")).items():
-        for place in places if isinstance(places, list) else ():
-            path, version = _object(place).get("installPath"), _object(place).get("version")
-            if isinstance(path, str) and isinstance(version, str):
-                yield Plugin(name, Path(path), version, enabled.get(name) is True)
+        if enabled.get(name) is not True:
+            continue
+        for place in map(_object, places if isinstance(places, list) else ()):
+            path, version = place.get("installPath"), place.get("version")
+            # The client keeps one entry for each project that has installed the plugin for itself.
+            project = place.get("projectPath")
+            is_elsewhere = isinstance(project, str) and os.path.realpath(project) != os.path.realpath(root)
+            if isinstance(path, str) and isinstance(version, str) and not is_elsewhere:
+                yield Plugin(name, Path(path), version)
 
 
 def is_trusted(root: Path) -> bool | None:

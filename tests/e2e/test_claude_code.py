@@ -69,9 +69,17 @@ def doctor(project: Path, client: Path) -> list[dict[str, str]]:
     return [one for one in json.loads(result.out)["results"] if one["part"] in ("claude", "agents", "tools")]
 
 
-def install(client: Path, version: str = __version__, path: Path | None = None, enabled: bool = True) -> None:
-    """Write what the client writes when the plugin is installed."""
+def install(
+    client: Path,
+    version: str = __version__,
+    path: Path | None = None,
+    enabled: bool = True,
+    project: Path | None = None,
+) -> None:
+    """Write what the client writes when the plugin is installed, for the user or for one project."""
     place = {"scope": "user", "installPath": str(path or PLUGIN), "version": version}
+    if project:
+        place |= {"scope": "project", "projectPath": str(project)}
     (client / "plugins").mkdir()
     installed = {"version": 2, "plugins": {"wfc@wfc": [place]}}
     (client / "plugins" / "installed_plugins.json").write_text(json.dumps(installed))
@@ -293,6 +301,29 @@ def test_doctor_says_nothing_of_a_plugin_that_is_disabled(project: Path, client:
     assert doctor(project, client) == []
 
 
+def test_doctor_finds_a_plugin_that_is_enabled_for_this_project_only(project: Path, client: Path) -> None:
+    wfc("init", cwd=project)
+    install(client, enabled=False, project=project)
+    assert doctor(project, client) == []
+    (project / ".claude").mkdir()
+    settings = project / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"enabledPlugins": {"wfc@wfc": True}}))
+    assert "exists twice" in doctor(project, client)[1]["message"]
+    # What a person has turned off for themselves in this project has no effect in it.
+    (project / ".claude" / "settings.local.json").write_text(
+        json.dumps({"enabledPlugins": {"wfc@wfc": False}})
+    )
+    assert doctor(project, client) == []
+
+
+def test_a_plugin_that_another_project_has_installed_is_not_in_this_one(
+    project: Path, client: Path, tmp_path: Path
+) -> None:
+    wfc("init", cwd=project)
+    install(client, project=tmp_path / "other")
+    assert doctor(project, client) == []
+
+
 def test_doctor_finds_an_old_plugin_and_one_whose_files_are_gone(project: Path, client: Path) -> None:
     install(client, version="0.0.1")
     [old] = doctor(project, client)
@@ -357,7 +388,7 @@ def test_plan_and_doctor_name_agents_that_are_missing(project: Path, client: Pat
     shown = wfc("plan", "review", cwd=project, env=environment(client)).out
     assert "missing   @code-reviewer: no such agent in .claude/agents" in shown
     [found] = doctor(project, client)
-    assert "`review` names @code-reviewer" in found["message"]
+    assert found["message"] == "`review` names @code-reviewer, which does not exist"
 
 
 @pytest.mark.parametrize("name", ["project", "user", "by its front matter", "plugin"])
