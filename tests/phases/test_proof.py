@@ -131,7 +131,7 @@ proof: {git: strict}
 phases:
   - number: 1
     agents: [{type: writer, subagent_type: general-purpose, scope: [docs/]}]
-    outputs: ["README.md#Install", notes.md]
+    outputs: ["README.md#Install", notes.md, docs/list.md]
 ```
 """
 
@@ -145,6 +145,9 @@ def test_files_that_a_phase_promises_are_in_its_scope_with_a_section_and_in_its_
         run = agent.call("start_workflow", workflow="handbook")["workflow_id"]
         (place.folder / "README.md").write_text("# Install\n", encoding="utf-8")
         (folder / "notes.md").write_text("n", encoding="utf-8")
+        # The scope has `docs/` of the project, and the file is in `docs/` of the mission.
+        (folder / "docs").mkdir()
+        (folder / "docs" / "list.md").write_text("l", encoding="utf-8")
         agent.call("submit_result", workflow_id=run, step_id="phase-1", result=DONE)
         ended = agent.call("get_workflow_status", workflow_id=run)
         assert ended["status"] == "completed", ended

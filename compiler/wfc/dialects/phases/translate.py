@@ -21,10 +21,11 @@ from wfc.dialects.phases.file import TIMEOUT, PhasesFile, scope_entries, without
 from wfc.dialects.phases.language import PhasesLanguage
 from wfc.dialects.phases.markdown import MarkdownMission, read_definition
 from wfc.dialects.phases.model import Member, Mission, Names, PhaseNode
-from wfc.dialects.phases.scopes import contains
+from wfc.dialects.phases.scopes import PathScope, contains
 from wfc.dialects.phases.texts import OTHER_ROOT, as_literal, references_of, tags_of, with_reads
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.language.dialect import Parsed
+from wfc.language.values import Text
 from wfc.struct import replace, struct
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 from wfc_runtime.header import read_mark
@@ -370,22 +371,28 @@ class Translation:
         no files, if another one can: otherwise every change outside the scopes would count as its own.
         """
         is_written = any(member.can_write for member in phase.members)
-        shared = [
-            one
+        covered = {
+            id(one): any(member.paths and _covers(member.paths, one) for member in phase.members)
             for one in phase.shape.files
-            if not any(
-                member.paths and contains(member.paths, without_section(one.node.text))
-                for member in phase.members
-            )
-        ]
+        }
         found: dict[str, list[str | Scalar] | None] = {}
         for member in phase.members:
-            files = [self._author(phase, one.node) for one in (*member.agent.files, *shared)]
-            entries = [as_literal(entry) for entry, _ in scope_entries(member.agent.scope)]
-            if member.paths:
-                found[member.role] = [*entries, *(place for one in files for place in self._places(one))]
-            else:
+            if not member.paths:
                 found[member.role] = [] if is_written and not member.can_write else None
+                continue
+            entries: list[str | Scalar] = [
+                as_literal(entry) for entry, _ in scope_entries(member.agent.scope)
+            ]
+            for one in member.agent.files:
+                entries += self._places(self._author(phase, one.node))
+            for one in phase.shape.files:
+                places = self._places(self._author(phase, one.node))
+                if not covered[id(one)]:
+                    entries += places
+                elif _covers(member.paths, one):
+                    # The scope has the place in the project; the other place is in the mission's own folder.
+                    entries += places[1:]
+            found[member.role] = entries
         return found
 
     def _places(self, file: Scalar) -> list[str | Scalar]:
@@ -587,6 +594,10 @@ class Translation:
             for root in OTHER_ROOT.finditer(tag):
                 reads.append((start + root.start(), start + root.end(), _UNKNOWN))
         return with_reads(scalar, reads, phase.id)
+
+
+def _covers(paths: PathScope, file: Text) -> bool:
+    return contains(paths, without_section(file.node.text))
 
 
 def _texts(node: Node) -> list[str]:
