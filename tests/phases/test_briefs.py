@@ -10,6 +10,7 @@ import pytest
 
 from wfc.checker import check_file
 from wfc.config import Config
+from wfc.findings import Severity
 from wfc.project import Project, load_file
 
 
@@ -137,3 +138,27 @@ def test_an_agent_with_an_empty_name_is_reported_and_not_left_out(agent: str) ->
     text = mission(1).replace("{type: Plan}", agent)
     file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
     assert [one.code for one in check_file(file)] == ["WF006"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "mcp", "severities"),
+    [
+        ("", "auto", [Severity.WARNING]),
+        ("", "relay", [Severity.ERROR]),
+        ("", "direct", []),
+        # The body is not the brief of an agent that has a prompt.
+        (", prompt: Look.", "relay", []),
+    ],
+)
+def test_a_call_in_the_file_of_an_agent_is_reported_where_the_file_is_the_brief(
+    extra: str, mcp: str, severities: list[Severity]
+) -> None:
+    config = Config(Path(".").resolve())
+    text = mission(1, mcp).replace("{type: Plan}", f"{{type: scout{extra}}}")
+    files = {".claude/agents/scout.md": "---\nname: scout\n---\nBegin with start_task(workflow_id).\n"}
+    file = load_file("workflows/x.yaml", text.encode(), config, Project(config, companions=lambda: files))
+    found = [one for one in check_file(file) if one.code == "WF510"]
+    assert [one.severity for one in found] == severities
+    for one in found:
+        assert "`scout`, which is .claude/agents/scout.md, calls `start_task`" in one.message
+        assert one.span.text.startswith("scout")

@@ -3,7 +3,8 @@
 Sub-agents often have no MCP tools, and an agent that is told to call one either stops or invents the result. Nothing of
 it is needed: entering a phase, starting an agent and taking its report are recorded by the run itself, and decisions,
 milestones and issues belong in the report. With `mcp: relay` it is an error, and with `mcp: direct`, where sub-agents
-submit their own reports, there is no finding.
+submit their own reports, there is no finding. An agent without a `prompt` has the body of its file as its brief: a call
+there is reported at the agent.
 
 Bad:
 

@@ -220,6 +220,7 @@ def check_mission(mission: Mission, reports: Reports) -> None:
                 reports.add("WF006", word.span, message, "name the role, or remove the agent", phase=phase.id)
         for member in phase.members:
             _check_agent(member, phase, mission.known, reports)
+            _check_body(member, phase, mission, reports)
         _check_writers(phase, reports)
         if phase.is_parallel:
             _check_scopes(phase, reports)
@@ -344,22 +345,44 @@ def _check_calls(phase: PhaseNode | None, scalar: Scalar, mission: Mission, repo
         end = scalar.text.find("\n", found.end())
         close = scalar.text.find(")", found.end(), end if end >= 0 else len(scalar.text))
         span = scalar.at(found.start(), found.end() - 1)
-        message = f"the brief calls `{call}`, but a sub-agent may not have the tools of wfc"
-        if mission.mode == "relay":
-            message = (
-                f"the brief calls `{call}`, but with `mcp: relay` sub-agents do not have the tools of wfc"
-            )
         fix = _without_line(scalar, found.start(), close)
-        reports.add(
-            "WF510",
-            span,
-            message,
-            "remove it: the report says the same, and entering a phase and reporting are recorded anyway; or set "
-            "`mcp: direct`",
-            phase=phase.id if phase else "",
-            severity=Severity.ERROR if mission.mode == "relay" else Severity.WARNING,
-            fix=fix,
-        )
+        _report_call(f"the brief calls `{call}`", span, phase, mission, reports, fix)
+
+
+def _check_body(member: Member, phase: PhaseNode, mission: Mission, reports: Reports) -> None:
+    """The body of an agent's file, where it is the brief. The finding is in the mission: the same file can serve for
+    other purposes, in which its agent has the tools."""
+    word = member.agent.type or member.agent.subagent_type
+    if mission.mode == "direct" or member.agent.prompt or not member.body or word is None:
+        return
+    found = _CALL.search(member.body)
+    if found:
+        call, path = found[0].rstrip("( \t\n"), mission.known.files[member.label].path
+        what = f"the brief of `{member.label}`, which is {path}, calls `{call}`"
+        _report_call(what, word.span, phase, mission, reports)
+
+
+def _report_call(
+    what: str,
+    span: Span,
+    phase: PhaseNode | None,
+    mission: Mission,
+    reports: Reports,
+    fix: Fix | None = None,
+) -> None:
+    why = "a sub-agent may not have the tools of wfc"
+    if mission.mode == "relay":
+        why = "with `mcp: relay` sub-agents do not have the tools of wfc"
+    reports.add(
+        "WF510",
+        span,
+        f"{what}, but {why}",
+        "remove it: the report says the same, and entering a phase and reporting are recorded anyway; or set "
+        "`mcp: direct`",
+        phase=phase.id if phase else "",
+        severity=Severity.ERROR if mission.mode == "relay" else Severity.WARNING,
+        fix=fix,
+    )
 
 
 def _without_line(scalar: Scalar, start: int, close: int) -> Fix | None:
