@@ -414,6 +414,42 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
         "  Chosen: a: b\n  Reasoning: 'c: d'",
         {**WORKS, "decisions": [{"question": "http://a:80/x?", "chosen": "a: b", "reasoning": "c: d"}]},
     ),
+    "a section of blockers": (
+        "STATUS: partial\nSUMMARY: Half.\nISSUES:\n- Slow\nBLOCKERS:\n- Who pays?\n"
+        "- Description: Where?\n  Requires_human: no\n",
+        {
+            "status": "partial",
+            "summary": "Half.",
+            "issues": [
+                {"description": "Slow", "requires_human": False},
+                BLOCKER,
+                {"description": "Where?", "requires_human": False},
+            ],
+        },
+    ),
+    "a person for the whole report": (
+        "STATUS: success\nSUMMARY: It works.\nREQUIRES_HUMAN: yes\nISSUES:\n- Description: Old\n  Resolution: done\n"
+        "- Who pays?\nFILES: a.py",
+        {
+            **WORKS,
+            "issues": [{"description": "Old", "requires_human": False, "resolution": "done"}, BLOCKER],
+            "files": ["a.py"],
+        },
+    ),
+    "a person and no issue": (
+        "```yaml\nstatus: success\nsummary: It works.\nrequires_human_review: true\n```",
+        {**WORKS, "issues": [{"description": "It works.", "requires_human": True}]},
+    ),
+    "a person in one of the issues, without an indentation": (
+        "STATUS: success\nSUMMARY: It works.\nISSUES:\n- Description: Slow\n- Description: Who pays?\n"
+        "Requires_human: yes",
+        {**WORKS, "issues": [{"description": "Slow", "requires_human": False}, BLOCKER]},
+    ),
+    "no person": ("STATUS: success\nSUMMARY: It works.\nREQUIRES_HUMAN: no", WORKS),
+    "thousands in short": (
+        "STATUS: success\nSUMMARY: It works.\nTOKENS_INPUT: ~12.5k\nTOKENS_OUTPUT: 3 km",
+        {**WORKS, "tokens_input": 12500, "tokens_output": 3},
+    ),
     "a null character": ("STATUS: success\0\nSUMMARY: It works.", WORKS),
     "thoughts before it": ("<thinking>STATUS: failed</thinking>\nSTATUS: success\nSUMMARY: It works.", WORKS),
 }

@@ -73,6 +73,13 @@ FIELDS: dict[str, Kind] = {
     "tokens_input": _NUMBER,
     "tokens_output": _NUMBER,
 }
+SAID: dict[str, Kind] = {
+    **FIELDS,
+    "requires_human": Kind("flag"),
+    "blockers": Kind("records", _ISSUE, "description", {"description": "", "requires_human": True}),
+}
+"""What a report can say: its fields, and two that become issues. A person who is needed must not be overlooked because
+an agent says so in another place."""
 _SPELLINGS = {
     "files_modified": "files",
     "files_changed": "files",
@@ -91,7 +98,7 @@ _SPELLINGS = {
     "tradeoffs": "trade_offs",
     "issue": "description",
     "milestone": "message",
-    "blockers": "issues",
+    "blocker": "blockers",
 }
 WRAPPERS = ("output", "report", "response", "result", "text", "content")
 """Keys under which agents and their clients put a whole report."""

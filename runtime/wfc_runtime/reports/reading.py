@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from wfc_runtime.contract import DEFAULTS, Json, Report
-from wfc_runtime.reports.fields import FIELDS, FORM, WRAPPERS, Kind, spelled, status_of
+from wfc_runtime.reports.fields import FIELDS, FORM, SAID, WRAPPERS, Kind, spelled, status_of
 from wfc_runtime.reports.text import (
     Pairs,
     fields_in,
@@ -22,6 +22,8 @@ from wfc_runtime.reports.text import (
 _YES = frozenset({"yes", "true", "y", "1", "on", "required"})
 _DEEPEST = 8
 _MOST = 10**15
+_NUMBER = re.compile(r"\W*(\d[\d,_]{0,15}(?:\.\d{1,6})?)(?: ?([kKmM])\b)?", re.ASCII)
+_TIMES = {"k": 1000, "m": 1_000_000}
 _QUOTES = "*`\"'"
 _BLOCK_SCALAR = re.compile(r":[ ]*[|>][+-]?[ ]*(?=\n)")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -46,7 +48,7 @@ def read_report(answer: Json, criteria: Sequence[str] = ()) -> dict[str, Json]:
         raise UnreadableReportError(
             what if isinstance(answer, (str, dict)) else "this is not a report", criteria
         )
-    report = _typed(given, FIELDS, criteria)
+    report = _with_person(_typed(given, SAID, criteria))
     said = str(report.get("status", ""))
     status = status_of(said)
     if status is None:
@@ -60,6 +62,19 @@ def read_report(answer: Json, criteria: Sequence[str] = ()) -> dict[str, Json]:
     empty = {name: type(value)() for name, value in DEFAULTS[Report].items() if name not in report}
     report |= {"status": status, **empty}
     return {name: report[name] for name in FIELDS if name in report}
+
+
+def _with_person(report: dict[str, Json]) -> dict[str, Json]:
+    """The report with blockers as issues. If it needs a person and no issue says so, all open ones do, or else the
+    report itself is one."""
+    issues = [*report.pop("issues", []), *report.pop("blockers", [])]
+    if report.pop("requires_human", False) and not any(one["requires_human"] for one in issues):
+        waiting = [one for one in issues if not one.get("resolution")]
+        if not waiting:
+            issues.append({"description": str(report.get("summary", "")), "requires_human": True})
+        for one in waiting:
+            one["requires_human"] = True
+    return {**report, "issues": issues} if issues else report
 
 
 def _object_in(answer: Json, depth: int) -> Pairs | None:
@@ -159,9 +174,11 @@ def _is_yes(value: Json) -> bool:
 def _number(value: Json, most: int) -> Json:
     """A non-negative number; None, which is left out, for a text without a number."""
     if isinstance(value, str):
-        found = re.match(r"\W*(\d[\d,_]{0,15}(?:\.\d{1,6})?)", value[:60], re.ASCII)
+        found = _NUMBER.match(value[:60])
         text = found[1].replace(",", "").replace("_", "") if found else ""
         value = (float(text) if "." in text else int(text)) if text else None
+        if found and found[2] and value is not None:
+            value = round(value * _TIMES[found[2].lower()])
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return None
     return min(max(value, 0), most)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from wfc_runtime.contract import Json
-from wfc_runtime.reports.fields import FIELDS, Kind, spelled, status_of
+from wfc_runtime.reports.fields import FIELDS, SAID, Kind, spelled, status_of
 
 _FENCE = re.compile(r" *(`{3,}|~{3,}) *([\w+-]*)")
 _FIELD = re.compile(
@@ -22,6 +22,7 @@ _FIELD = re.compile(
 _BULLET = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)]) +|-$")
 _BLOCK_SCALARS = ("|", ">", "|-", ">-", "|+", ">+")
 _NOTHING = frozenset({"", "-", "none", "n/a", "null", "~", "[]", "{}", "nothing"})
+_WITH_ISSUES = ("issues", "blockers")
 _MOST_OBJECTS = 10
 """Lines that are tried as the beginning of an object, each of which may take the whole text."""
 _DEEPEST = 8
@@ -132,7 +133,10 @@ def _sections(lines: list[str]) -> Pairs:
     for line in lines:
         is_fence = _FENCE.match(line) is not None
         is_fenced ^= is_fence
-        begun = _field(line, FIELDS)
+        begun = _field(line, SAID)
+        # It belongs to the issue above it if there is one: agents forget to indent.
+        if begun is not None and begun[0] == "requires_human" and parts and parts[-1][0] in _WITH_ISSUES:
+            begun = None
         # A status in a fence of the report is one that the agent quotes, such as a log.
         is_quoted = is_fenced and begun is not None and begun[0] == "status" and parts
         if begun is not None and not is_quoted:
