@@ -97,7 +97,7 @@ def _step(page: StepPage) -> Iterator[str]:
         where = f" with `{result.where}`" if result.where else ""
         yield from ("", f"Result{where}:" if result.properties else f"Result{where}: {result.type}.", "")
         for prop in result.properties:
-            yield f"- `{prop.name}`: {prop.type}{', may be left out' if prop.optional else ''}"
+            yield f"- `{prop.name}`: {prop.type}{', optional' if prop.optional else ''}"
 
 
 def _expressions() -> Iterator[str]:
@@ -105,7 +105,7 @@ def _expressions() -> Iterator[str]:
     yield (
         "Jinja2's language in `{{ }}` and `{% %}`, evaluated by wfc itself: sandboxed, bounded in work, memory and "
         "output, and the same on every machine. A lone `{{ expression }}` gives the value itself; text around "
-        "or between holes gives text. Something that is not there is an error, except under `is defined` and `default`."
+        "or between holes gives text. A missing value is an error, except under `is defined` and `default`."
     )
     for title, known in (("Filters", FILTERS), ("Tests", TESTS), ("Functions", FUNCTIONS)):
         yield from ("", f"### {title}", "")
@@ -124,7 +124,7 @@ def _expressions() -> Iterator[str]:
     )
     yield "- In text, lists and objects are printed as JSON, and `undefined` is an error."
     yield "- Conditions have JavaScript's truth: an empty list or object is true."
-    yield "- A property or item that is not there is `undefined`, no error; a property of `undefined` or null is one."
+    yield "- A missing property or item is `undefined` and no error; a property of `undefined` or null is an error."
     yield (
         "- `now()` is the time as ISO text, `uuid()` a new id, `shquote(x)` one word for a shell, and `path_to_key(x)` "
         "the text with `_` in place of everything but letters, digits and `_`."

@@ -89,7 +89,7 @@ def _store_of(given: dict[str, Any]) -> str | None:
 
 
 def _root_of(folder: str) -> str:
-    """As `wfc.config.find_root`, which would import five times as much."""
+    """Like `wfc.config.find_root`, which would import five times as much."""
     folder = os.path.realpath(folder)
     current = folder
     while True:
@@ -212,7 +212,7 @@ class _Reading:
 
     def __enter__(self) -> sqlite3.Connection:
         path = os.path.abspath(self._store)
-        # As `urllib.parse.quote`, which would import much more.
+        # Like `urllib.parse.quote`, which would import much more.
         for char in "%?#":
             path = path.replace(char, f"%{ord(char):02x}")
         address = f"file:{path}?mode=ro"

@@ -52,8 +52,8 @@ def test_a_step_type_is_explained_with_its_fields_and_its_result() -> None:
         "  stdout     text",
         "  stderr     text",
         "  exit_code  int",
-        "  duration   number  may be left out",
-        "  timed_out  bool    may be left out",
+        "  duration   number  optional",
+        "  timed_out  bool    optional",
     ]
 
 

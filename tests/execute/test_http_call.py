@@ -404,7 +404,7 @@ def test_proxies_of_the_environment_are_not_used(
 
 
 def test_a_certificate_that_nobody_signed_is_refused(tmp_path: Path, port: int) -> None:
-    """The other side does not even speak TLS: the request is not sent in clear instead."""
+    """The other side does not even speak TLS: the request is not sent unencrypted instead."""
     host = f"127.0.0.1:{port}"
     assert refused(call(tmp_path, host, url=f"https://{host}/a", timeout=5))
     assert Echo.seen == []

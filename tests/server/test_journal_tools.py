@@ -64,7 +64,7 @@ def test_nobody_can_declare_an_open_run_done(place: Place) -> None:
         run = start(agent)
         for status in ("completed", "partial", "success"):
             said = agent.refusal("complete_workflow", workflow_id=run, status=status, summary="Done!")
-            assert "saying so does not finish it" in said
+            assert "a summary does not finish it" in said
             assert '"step_id":"look-up"' in said
         assert agent.call("get_workflow_status", workflow_id=run)["status"] == "pending_action"
         assert "unknown `status`" in agent.refusal("complete_workflow", workflow_id=run, status="done")

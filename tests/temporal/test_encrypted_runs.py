@@ -1,4 +1,4 @@
-"""Behavioural tests of tests/runtime on Temporal with encryption, where payloads in clear are refused."""
+"""Behavioural tests of tests/runtime on Temporal with encryption, where unencrypted payloads are refused."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def test_a_run_with_secrets_is_not_moved_to_a_server_that_would_store_them_in_cl
 ) -> None:
     run = file_box.compile(LONG, CALLED).service.start("w", INPUTS)["workflow_id"]
     box = make_box()
-    with pytest.raises(RefusedError, match=r"store in clear\. Set an encryption key first"):
+    with pytest.raises(RefusedError, match=r"store unencrypted\. Set an encryption key first"):
         move_run(file_box.service, box.service, run, "mover")
     assert step_ids(file_box.service.status(run)) == ["build"]
     assert box.service.runs("all")["runs"] == []
@@ -457,7 +457,7 @@ def test_a_worker_without_a_key_says_that_payloads_are_in_clear(
     box.compile(TWO)
     with worker(box, box.root) as one:
         assert (
-            "wfc worker: no encryption key is set: the Temporal server stores inputs, results and secrets in clear"
+            "wfc worker: no encryption key is set: the Temporal server stores inputs, results and secrets unencrypted"
             in one.said.read_text(encoding="utf-8")
         )
     box = make_box(OLD)
@@ -488,7 +488,7 @@ def test_doctor_says_whether_payloads_are_encrypted(make_box: Callable[..., Temp
     kept = said(NEW, OLD)
     assert kept["status"] == "ok"
     assert kept["message"] == f"encryption: payloads are encrypted with key `{id_of(NEW)}`; 1 more to decrypt"
-    assert "in clear are refused" in said(OLD, WFC_TEMPORAL_ENCRYPTED_ONLY="1")["message"]
+    assert "unencrypted payloads are refused" in said(OLD, WFC_TEMPORAL_ENCRYPTED_ONLY="1")["message"]
     bad = said(OLD[:31])
     assert bad["status"] == "problem"
     assert "has 31 bytes" in bad["message"]

@@ -139,7 +139,7 @@ def _shown(value: Any) -> str:
 def _result(page: StepPage, result: ResultPage, style: Style) -> Iterator[str]:
     where = f" with `{result.where}`" if result.where else ""
     yield style.paint(f"Result{where}", "bold")
-    rows = [(prop.name, prop.type, "may be left out" if prop.optional else "") for prop in result.properties]
+    rows = [(prop.name, prop.type, "optional" if prop.optional else "") for prop in result.properties]
     yield from _table(rows) if rows else [f"  {result.type}"]
     if not result.where and any(field.name == "result_schema" for field in page.fields):
         yield "  With `result_schema`: the value that the schema describes."

@@ -163,7 +163,7 @@ def command(
     number of such workers never do the same action at the same time.
 
     The server is set in [tool.wfc.temporal] or with WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and so on. Payloads
-    are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored in clear.
+    are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored unencrypted.
     """
     if allow_exec or allow_read or allow_write or allow_http or allow_block:
         raise refuse_on_temporal()

@@ -25,7 +25,7 @@ Kind = Literal["expression", "object", "body", "error"]
 
 @cached(1)
 def is_installed() -> bool:
-    """Whether the packages of the extra `reactive` are there."""
+    """Whether the packages of the extra `reactive` are installed."""
     return all(
         importlib.util.find_spec(name) for name in ("quickjs", "tree_sitter", "tree_sitter_javascript")
     )

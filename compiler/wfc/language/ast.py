@@ -32,7 +32,7 @@ from wfc_runtime.digraph import reachable
 
 INPUTS = MapOf(
     Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
-    "a mapping of input name to declaration",
+    "a mapping of input names to declarations",
     key=NAME,
 )
 
@@ -48,18 +48,18 @@ class Scope(Shape):
 
     inputs = Field(INPUTS, "The inputs of a run, by name.")
     initial_state = Field(
-        MapOf(ANYTHING, "a mapping of field to value", key=NAME),
+        MapOf(ANYTHING, "a mapping of fields to values", key=NAME),
         "State fields and their initial values.",
     )
     start_values = Field(
-        MapOf(ANYTHING, "a mapping of field to value", key=NAME),
+        MapOf(ANYTHING, "a mapping of fields to values", key=NAME),
         "State fields that are computed once, when a run starts: expressions over the inputs.",
         example={"report": "{{ inputs.service }}-report.md"},
     )
     derived = Field(
         MapOf(
             Nested(lambda: Derivation, "a derived field (a mapping with `value`)"),
-            "a mapping of field to derivation",
+            "a mapping of fields to derivations",
             key=NAME,
         ),
         "State fields that are computed from others whenever these change.",
@@ -79,7 +79,7 @@ class Scope(Shape):
     deadline = Field(SECONDS, "The time limit of the whole run, in seconds; then it fails.", example=86400)
     internal = Field(
         WORDS,
-        "State fields that are left out of the result, and of the state as it is shown.",
+        "State fields that are omitted from the result and from the displayed state.",
         example=["last"],
     )
     steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
@@ -183,7 +183,7 @@ class Workflow(Scope):
     )
     budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     tasks = Field(
-        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of names to tasks", key=ID),
         "Tasks that `foreach` steps run, by name.",
     )
 

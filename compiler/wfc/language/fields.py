@@ -80,7 +80,7 @@ def _short(text: str) -> str:
 
 @struct(eq=False)
 class ScalarType(FieldType[T]):
-    """A scalar that `accepts` allows; `wrap` makes the value of it."""
+    """A scalar that `accepts` allows; `wrap` converts it to the value."""
 
     words: str
     accepts: Callable[[Scalar], bool]
@@ -451,7 +451,7 @@ AGENT_TOOLS: FieldType[list[Word]] = ListOf(
     ),
     "a list of tools",
 )
-UPDATES: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of field to value", least=1, key=NAME)
-BINDINGS: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of name to value")
-TEXTS: FieldType[dict[str, Text]] = MapOf(TEXT, "a mapping of name to text")
-CONSTANTS: FieldType[dict[str, Tree]] = MapOf(Constants(), "a mapping of name to value", key=NAME)
+UPDATES: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of fields to values", least=1, key=NAME)
+BINDINGS: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of names to values")
+TEXTS: FieldType[dict[str, Text]] = MapOf(TEXT, "a mapping of names to texts")
+CONSTANTS: FieldType[dict[str, Tree]] = MapOf(Constants(), "a mapping of names to values", key=NAME)

@@ -197,7 +197,8 @@ class Validation(Shape):
     required_keys = Field(WORDS, "The keys that an object must have.")
     properties = Field(
         MapOf(
-            Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
+            Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
+            "a mapping of keys to declarations",
         ),
         "Declarations of an object's keys, each with its own validation. "
         "A key that is omitted is missing, unless it has a default.",

@@ -1,6 +1,6 @@
 """Tasks run each other recursively, or derived fields are computed from each other.
 
-A task whose foreach runs the same task again, directly or through other tasks, would start runs without end. A derived
+A task whose foreach runs the same task again, directly or through other tasks, would start runs endlessly. A derived
 field that depends on itself has no value to begin with. The check also reports blocks that wait for each other, and
 phases that require each other.
 

@@ -1,6 +1,6 @@
 """Workflows call each other recursively.
 
-A run would start child runs without end. Only direct recursion is allowed, and only if the call has a `when` and limits
+A run would start child runs endlessly. Only direct recursion is allowed, and only if the call has a `when` and limits
 the depth with `max_depth`.
 
 Bad:

@@ -1,7 +1,7 @@
 """A model is not among those that the project names.
 
 `models` in `[tool.wfc.agents]` of pyproject.toml maps names to models, such as `{fast = "haiku"}`. If it is
-present, the `model` of every step must be one of its names: an agent's program would take an unknown name for its
+present, the `model` of every step must be one of its names: an agent's program would replace an unknown name by its
 default. Without `models`, the check is off.
 
 Bad: `models` has `fast` and `strong`.

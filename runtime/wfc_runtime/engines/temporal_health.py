@@ -40,7 +40,7 @@ def _encryption(settings: TemporalSettings) -> Finding:
     if not ids:
         return Finding("encryption", True, IN_CLEAR, SET_A_KEY)
     more = f"; {len(ids) - 1} more to decrypt" if len(ids) > 1 else ""
-    only = "; payloads in clear are refused" if settings.encrypted_only else ""
+    only = "; unencrypted payloads are refused" if settings.encrypted_only else ""
     return Finding("encryption", True, f"payloads are encrypted with key `{ids[0]}`{more}{only}")
 
 

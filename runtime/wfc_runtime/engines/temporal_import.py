@@ -111,7 +111,7 @@ def _exported(source: SqliteService, target: TemporalService, run: str) -> Any:
             raise
         raise RefusedError(
             "secrets",
-            f"run {run} contains secrets, which the Temporal server would store in clear",
+            f"run {run} contains secrets, which the Temporal server would store unencrypted",
             "Set an encryption key first: WFC_TEMPORAL_KEY or key_file.",
         ) from None
 

@@ -98,7 +98,7 @@ def _shown(diff: list[str]) -> str:
 def _applied(text: str, operations: list[Json], is_atomic: bool, limit: int) -> tuple[str, int, list[str]]:
     """The text after the operations. One that fails ends the action, or is only listed if it is not atomic.
 
-    No operation may make more than `limit` characters: a few replacements can multiply a text without end.
+    No operation may produce more than `limit` characters: a few replacements can multiply a text without limit.
     """
     applied, errors = 0, []
     for number, given in enumerate(operations, 1):

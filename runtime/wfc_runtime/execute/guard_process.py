@@ -291,7 +291,7 @@ class Supervisor:
         return 0
 
     def _watch(self) -> None:
-        """Wait until the server asks for the end or has died, or no process is left."""
+        """Wait until the server has requested the end or has died, or no process is left."""
         reported = False
         while True:
             # One wait for both: an order of the server, and the end of a child.

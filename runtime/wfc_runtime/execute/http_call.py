@@ -96,7 +96,7 @@ def _request(parameters: Parameters) -> _Request:
         if not _FIELD.fullmatch(name) or name.lower() in _OURS:
             raise ExecutionError(f"the header {name[:60]!r} can't be set")
         if not _VALUE.fullmatch(text):
-            raise ExecutionError(f"the header {name} has a line break or a character beyond Latin-1 in it")
+            raise ExecutionError(f"the header {name} contains a line break or a character outside Latin-1")
         headers[name] = text
     if "json" in parameters and "content" in parameters:
         raise ExecutionError("only one of `json` and `content` can be the body of a request")
@@ -317,7 +317,7 @@ def _body(response: HTTPResponse, limit: int) -> bytes:
     return data
 
 
-# What comes of it.
+# The result.
 
 
 def _result(request: _Request, status: int, headers: dict[str, str], body: bytes) -> Result:

@@ -191,7 +191,7 @@ def _wait_for_journal(place: Place, job: Job, deadline: float) -> None:
     while journal.is_symlink() or journal.exists():
         if time.monotonic() >= deadline or job.stop.wait(0.05):
             raise ExecutionError(
-                f"{journal.name} is beside the database: a program writes to it, or ended while it did",
+                f"{journal.name} exists beside the database: a program is writing to it, or ended while writing",
                 "busy",
                 "If no program uses it, open the database once with the sqlite3 program, which recovers it.",
             )

@@ -207,7 +207,7 @@ def _where(model: _Model, parameters: Parameters, is_needed: bool) -> tuple[str,
     given = parameters.mapping("where")
     if not given and is_needed:
         # An empty object is most likely a template that gave nothing.
-        raise ExecutionError("`where` is needed: without it the operation would change every row")
+        raise ExecutionError("`where` is required: without it the operation would change every row")
     parts: list[str] = []
     values: list[Json] = []
     for name, wanted in given.items():

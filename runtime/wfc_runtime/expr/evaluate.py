@@ -156,7 +156,7 @@ def render_text(outer: Run, text: Value, variables: Value) -> str:
     """
     if not isinstance(text, str) or not isinstance(variables, dict):
         raise ExpressionError("render takes a text and an object with the variables", "type")
-    # Rendering counts as a call, so that templates can't render each other without end.
+    # Rendering counts as a call, so that templates can't render each other endlessly.
     if outer.calls >= outer.limits.calls:
         raise ExpressionError(f"templates render each other more than {outer.limits.calls} deep", "limit")
     outer.spend(len(text))

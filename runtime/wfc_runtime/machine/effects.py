@@ -509,7 +509,7 @@ class Ask(Effect):
             reason = answering.message
         most = answering.max_attempts if answering is not None else None
         if most is not None:
-            # Counted only if the author set a limit; a person is otherwise asked without end.
+            # Counted only if the author set a limit; a person is otherwise asked endlessly.
             pending.misfits += 1
         if self.kind in HUMAN_KINDS and (most is None or pending.misfits < most):
             # People make typing errors, and a run must not fail because of them.

@@ -46,4 +46,4 @@ def _json(text: str) -> Json:
 
 # Python's parser accepts NaN and Infinity, which no other reader of the state would.
 def _no_number(word: str) -> Json:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise ValueError(f"{word} is not a JSON number")

@@ -170,7 +170,7 @@ def _begun_again(frame: Node, failed: list[str]) -> dict[str, Node]:
 
 
 def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> None:
-    """A retried visit is not a turn of a loop. A loop that failed at `max_iterations` may do as many turns again."""
+    """A retried visit is not an iteration. A loop that failed at `max_iterations` may do that many iterations again."""
     if failure.gate is not None:
         _renew_jumps(structure, snapshot)
         return

@@ -237,7 +237,7 @@ def explain_plan(workflow: Workflow, lookup: Lookup, inputs: Mapping[str, Json] 
 
 
 def _decide(branches: list[Plan], machine: AnyMachine, inputs: Mapping[str, Json]) -> None:
-    """Say how each branch ends that reads inputs only. A condition that reads anything else can't be evaluated."""
+    """Say how each branch that reads only inputs ends. A condition that reads anything else can't be evaluated."""
     given = {
         name: field.default for name, field in machine.inputs.model_fields.items() if not field.is_required()
     }

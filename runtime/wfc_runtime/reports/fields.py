@@ -105,7 +105,7 @@ WRAPPERS = ("output", "report", "response", "result", "text", "content")
 
 
 def spelled(name: str, known: Mapping[str, Kind]) -> str | None:
-    """The field that a key means: `RequiresHuman`, `requires-human` and `REQUIRES HUMAN` are one."""
+    """The field that a key means: `RequiresHuman`, `requires-human` and `REQUIRES HUMAN` are the same."""
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().strip("*`\"'")[:60])
     word = re.sub(r"[\s_-]+", "_", parts).lower()
     found = word if word in known else _SPELLINGS.get(word)

@@ -60,4 +60,4 @@ class Ticker:
         """Once, not every second."""
         if why != self._said:
             self._said = why
-            _log.warning("the time of runs can't be kept: %s", why)
+            _log.warning("the clocks of runs can't be advanced: %s", why)

@@ -560,7 +560,7 @@ _WHOLE_TESTS = frozenset({"odd", "even", "divisibleby"})
 
 
 def _check_whole(walk: Inference, node: nodes.Test, operand: Type) -> None:
-    """Tests that fail for a number with a fraction: report one that is none for sure, or that may be one."""
+    """Tests that fail for a number with a fraction: report a number that always has one, or that may have one."""
     if node.name not in _WHOLE_TESTS or not is_known(operand):
         return
     rule = f"`{node.name}` is a test for whole numbers"

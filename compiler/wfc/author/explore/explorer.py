@@ -391,7 +391,7 @@ def _declared(decl: InputDecl) -> dict[str, Any]:
     return found
 
 
-# -- what came of it -----------------------------------------------------------
+# -- the results ---------------------------------------------------------------
 
 
 def _count_branches(search: Search, report: Report) -> None:

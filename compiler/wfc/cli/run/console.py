@@ -228,7 +228,7 @@ class Person:
         return {"input": self._line(">", asked.is_secret)}
 
     def _info(self, asked: Asked) -> Any:
-        self._line("Enter goes on")
+        self._line("Press Enter to continue")
         return {"acknowledged": True}
 
     def _line(self, prompt: str, hidden: bool = False) -> str:

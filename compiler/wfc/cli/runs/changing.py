@@ -291,7 +291,7 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
 @click.argument("run", shell_complete=RUNS)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.option(
-    "--with-secrets", is_flag=True, help="Export a run that has secrets, with their values in clear text."
+    "--with-secrets", is_flag=True, help="Export a run that has secrets, with their values in plain text."
 )
 @click.option("--json", "as_json", is_flag=True, help="No effect: an export is always JSON.")
 @click.pass_obj

@@ -211,7 +211,9 @@ class Block(Shape):
     depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks to wait for.")
     condition = Field(CONDITION, "Skip the block unless this is true.", example="${blocks.build.succeeded}")
     outputs = Field(
-        MapOf(Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of name to output"),
+        MapOf(
+            Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of names to outputs"
+        ),
         "Files that the block writes, by name.",
     )
     for_each = Field(
@@ -253,7 +255,9 @@ class BlocksFile(Shape):
     budget = Field(BUDGET, "The budget of a run.", example={"usd": 5, "steps": 40})
     inputs = Field(
         MapOf(
-            Nested(lambda: InputDeclaration, "an input (`type: ...`)"), "a mapping of name to input", key=NAME
+            Nested(lambda: InputDeclaration, "an input (`type: ...`)"),
+            "a mapping of names to inputs",
+            key=NAME,
         ),
         "The inputs of a run, by name.",
     )
@@ -265,5 +269,5 @@ class BlocksFile(Shape):
         required=True,
     )
     outputs = Field(
-        MapOf(WorkflowOutputType(), "a mapping of name to output"), "The results of the workflow, by name."
+        MapOf(WorkflowOutputType(), "a mapping of names to outputs"), "The results of the workflow, by name."
     )

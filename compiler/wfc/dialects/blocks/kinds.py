@@ -43,7 +43,7 @@ MILLISECONDS = OrReference(
     may_be_nothing=True,
 )
 PATTERNS = OrReference(ListOf(WORD, "a list of patterns", least=1))
-ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
+ENVIRONMENT = MapOf(ANYTHING, "a mapping of names to texts")
 
 
 class Mode(Enum):
@@ -68,7 +68,7 @@ class ShellInputs(Shape):
     env = Field(ENVIRONMENT, "Environment variables to set for it.")
     capture_output = Field(FLAG, "Whether to keep its output.", default=True)
     shell = Field(FLAG, "Whether to run the command in a shell.", default=True)
-    continue_on_error = Field(FLAG, "Deprecated, without effect: a command that fails is always data.")
+    continue_on_error = Field(FLAG, "Deprecated and ignored: a command that fails is always data.")
 
 
 # Old files write it with hyphens.
@@ -185,7 +185,7 @@ class HttpCallInputs(Shape):
     content = Field(WORD, "The body as text, instead of `json`.")
     timeout = Field(TIME, "The time limit in seconds.", default=30)
     follow_redirects = Field(FLAG, "Whether to follow redirects.", default=True)
-    verify_ssl = Field(FLAG, "Without effect: certificates are always verified.")
+    verify_ssl = Field(FLAG, "Ignored: certificates are always verified.")
 
 
 class SqlInputs(Shape):
@@ -245,12 +245,12 @@ class PromptInputs(Shape):
 
     prompt = Field(WORD, "The question.", required=True, example="Deploy now? Answer yes or no.")
     human = Field(BOOLEAN, "Whether a person must answer.", default=False)
-    operation = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
-    details = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
-    allow_empty = Field(FLAG, "Deprecated, without effect: any answer is accepted.")
+    operation = Field(ANYTHING, "Deprecated and ignored: only `prompt` is shown.")
+    details = Field(ANYTHING, "Deprecated and ignored: only `prompt` is shown.")
+    allow_empty = Field(FLAG, "Deprecated and ignored: any answer is accepted.")
 
 
-_BY_AGENT = "Without effect: the agent that drives the run answers."
+_BY_AGENT = "Ignored: the agent that drives the run answers."
 
 
 class LlmCallInputs(Shape):
@@ -353,7 +353,7 @@ class EchoInputs(Shape):
     label = "an EchoBlock"
 
     message = Field(WORD, "The message.", required=True, example="Hello")
-    delay_ms = Field(AMOUNT, "Deprecated, without effect: a delay in milliseconds.")
+    delay_ms = Field(AMOUNT, "Deprecated and ignored: a delay in milliseconds.")
 
 
 class CreateWorktreeInputs(Shape):

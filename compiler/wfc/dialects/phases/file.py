@@ -141,7 +141,7 @@ class RequiresType(FieldType["list[Literal | Word]"]):
 
 
 class CompletionType(FieldType["Tree"]):
-    words = "text, a list of criteria, or a mapping of criterion to what it means"
+    words = "text, a list of criteria, or a mapping of criteria to their meanings"
 
     def read(self, node: Node, reader: Reader) -> Tree | None:
         return None if self.mismatches(node) else Tree(node)
@@ -336,7 +336,7 @@ class PhasesFile(Shape):
         default="auto",
     )
     agents = Field(
-        MapOf(Nested(lambda: Role, "a role (a mapping)"), "a mapping of role to its settings"),
+        MapOf(Nested(lambda: Role, "a role (a mapping)"), "a mapping of roles to their settings"),
         "Settings of roles, by role.",
     )
     phases = Field(

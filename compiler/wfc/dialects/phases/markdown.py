@@ -378,7 +378,7 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text
 
 
 def read_definition(text: str) -> dict[str, str | list[str]]:
-    """The sections Objective, Scope, Constraints and Success Criteria. One that is a list of bullets gives a list."""
+    """The sections Objective, Scope, Constraints and Success Criteria. A list of bullets becomes a list."""
     source = Source("definition.md", text.replace("\r\n", "\n"))
     found: dict[str, list[str]] = {}
     key, level = "", 0

@@ -104,7 +104,7 @@ class _Answered(_Fallible):
     state_updates = Field(UPDATES, "Several updates, which are written together.")
     store_result = Field(WORD, "The field that gets the whole result.", example="raw.lint_issues")
     timeout = Field(SECONDS_COMPUTED, "The time limit in seconds.")
-    timeout_seconds = Field(SECONDS_COMPUTED, "The time limit in seconds. When it is over, the step fails.")
+    timeout_seconds = Field(SECONDS_COMPUTED, "The time limit in seconds. After that, the step fails.")
 
 
 class _Loop(ReactiveStep):
@@ -344,7 +344,7 @@ class Conditional(ReactiveStep):
 class While(_Loop):
     """Repeat steps while a condition holds.
 
-    `loop.iteration` counts the turns from 1. After `max_iterations`, the run continues after the loop.
+    `loop.iteration` counts the iterations from 1. After `max_iterations`, the run continues after the loop.
 
     ```yaml
     - id: until_clean
@@ -360,7 +360,7 @@ class While(_Loop):
     ONE_OF = ("body", "steps")
 
     condition = Field(EXPRESSION, "The condition for another turn.", required=True)
-    max_iterations = Field(COUNT, "The maximum number of turns.", default=100)
+    max_iterations = Field(COUNT, "The maximum number of iterations.", default=100)
 
 
 class WhileLoop(While):
@@ -420,7 +420,7 @@ class ParallelForeach(_Answered):
 
 
 class WaitStep(ReactiveStep):
-    """Wait until the agent answers, or until `timeout_seconds` are over.
+    """Wait until the agent answers, or until `timeout_seconds` have passed.
 
     ```yaml
     - {id: let_it_settle, type: wait_step, message: "Waiting for the deployment.", timeout_seconds: 30}
@@ -468,7 +468,7 @@ class Break(ReactiveStep):
 
 
 class Continue(ReactiveStep):
-    """Begin the next turn of the innermost loop.
+    """Start the next iteration of the innermost loop.
 
     ```yaml
     - {type: continue}

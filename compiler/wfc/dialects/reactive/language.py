@@ -51,7 +51,7 @@ class ReactiveLanguage(Language):
             "this": "both, a computed field first",
             "global": "the fields of the whole run, which sub-agents share",
             "inputs": "the inputs of the run",
-            "loop": "the turn of the innermost loop: `iteration`, `item`, `index`",
+            "loop": "the iteration of the innermost loop: `iteration`, `item`, `index`",
         }
     )
     on_failure = "`on_error` says what happens when a step fails, and `error_handling` does for the workflow."

@@ -112,7 +112,7 @@ class InputType(FieldType["InputDeclaration | Tree"]):
         }
 
 
-INPUTS = MapOf(InputType(), "a mapping of name to input", key=NAME)
+INPUTS = MapOf(InputType(), "a mapping of names to inputs", key=NAME)
 
 
 class ComputedField(Shape):
@@ -148,10 +148,10 @@ class ComputedField(Shape):
 
 COMPUTED = MapOf(
     Nested(lambda: ComputedField, "a computed field (`from`, `transform`)"),
-    "a mapping of field to transform",
+    "a mapping of fields to transforms",
     key=NAME,
 )
-TYPES = MapOf(Constants(), "a mapping of field to type", key=NAME)
+TYPES = MapOf(Constants(), "a mapping of fields to types", key=NAME)
 
 
 class StateSchema(Shape):
@@ -234,7 +234,7 @@ class RunConfig(Shape):
 
     label = "`config`"
 
-    timeout_seconds = Field(SECONDS, "The run fails when this many seconds are over.", example=3600)
+    timeout_seconds = Field(SECONDS, "The run fails after this many seconds.", example=3600)
     max_retries = Field(COUNT, "How often `retry_workflow` begins again.", default=1)
 
     @property
@@ -295,7 +295,7 @@ class ReactiveFile(Shape):
     state_schema = Field(Nested(lambda: StateSchema, "a mapping of fields"), "The fields of the state.")
     steps = Field(BLOCK, "The steps, in the order in which they run.", required=True)
     sub_agent_tasks = Field(
-        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of names to tasks", key=ID),
         "Tasks that `parallel_foreach` steps run, by name.",
     )
     error_handling = Field(Nested(lambda: WorkflowErrors, "a mapping"), "The reaction to a failed step.")

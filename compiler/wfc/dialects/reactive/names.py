@@ -176,7 +176,7 @@ def _of_loop(first: str | int | None, place: Place) -> Meaning | None:
             return replace(inside, parts=1)
         if place.passed and place.passed.iteration and not place.loops:
             # The count stays after the loop. It is better read inside.
-            problem = "`loop.iteration` outside of a loop is the number of turns of the loop before"
+            problem = "`loop.iteration` outside of a loop is the number of iterations of the previous loop"
             return replace(place.passed.iteration, parts=1, problem=problem, code_of_finding="WF205")
     for loop in reversed(place.loops):
         if isinstance(first, str) and first in loop.names:

@@ -38,8 +38,10 @@ class Each(Fallible):
     as_ = Field(NAME, "The name of the item inside.", default="item", example="file")
     index_as = Field(NAME, "The name of the index inside.", default="index")
     max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
-    item_to = Field(NAME, "A state field that gets the item before each turn, and null after the loop.")
-    index_to = Field(NAME, "A state field that gets the index before each turn, and null after the loop.")
+    item_to = Field(NAME, "A state field that gets the item before each iteration, and null after the loop.")
+    index_to = Field(
+        NAME, "A state field that gets the index before each iteration, and null after the loop."
+    )
     steps = Field(STEPS, "The steps to repeat.", required=True)
 
     def blocks(self) -> Iterator[list[Step]]:

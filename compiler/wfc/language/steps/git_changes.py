@@ -34,5 +34,5 @@ class GitChanges(GitSnapshot):
         ANYTHING, "The result of the git_snapshot step.", required=True, example="{{ state.before }}"
     )
     scopes = Field(
-        ANYTHING, "The files of each agent: a mapping of agent to patterns.", example={"writer": ["docs/"]}
+        ANYTHING, "The files of each agent: a mapping of agents to patterns.", example={"writer": ["docs/"]}
     )

@@ -16,7 +16,7 @@ OTHERWISE_DOC = (
 
 
 class GitSnapshot(Served):
-    """Keep in mind what the project's files contain, for a later `git_changes` step.
+    """Record what the project's files contain, for a later `git_changes` step.
 
     The result has the commit (`head`) and the content of each file that differs from it (`files`). The server makes it
     if its operator allows `git status`; the result is then `proved`. A submission of an agent is only a claim. Without

@@ -119,7 +119,7 @@ class Shell(Action):
     )
     capture_output = Field(FLAG, "Whether to keep its output.", default=True)
     outputs = Field(
-        MapOf(Nested(lambda: FileOutput, "an output (`type`, `path`)"), "a mapping of name to output"),
+        MapOf(Nested(lambda: FileOutput, "an output (`type`, `path`)"), "a mapping of names to outputs"),
         "Files that the command writes; their contents become `outputs` of the result.",
     )
 

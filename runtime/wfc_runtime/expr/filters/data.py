@@ -16,7 +16,7 @@ from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Undefined, Value, is_number, kind_of, plain, text_of
 from wfc_runtime.expr.values import truth as is_true
 
-# Possessive quantifiers: a text of backticks alone would backtrack without end.
+# Possessive quantifiers: a text of backticks alone would backtrack without limit.
 _FENCE = re.compile(r"^[ \t]*+(```++|~~~++)[^\n]*+\n", re.M)
 TRUE_WORDS = frozenset({"true", "yes", "on", "y", "t", "1"})
 FALSE_WORDS = frozenset({"false", "no", "off", "n", "f", "0"})

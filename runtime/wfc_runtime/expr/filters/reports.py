@@ -27,7 +27,7 @@ def shortcomings(
     if not isinstance(value, dict):
         raise ExpressionError(f"shortcomings works on an object of reports, not on {kind_of(value)}", "type")
     if rule not in RULES:
-        raise ExpressionError(f"shortcomings knows the rules {', '.join(map(repr, RULES))}, not {rule!r:.60}")
+        raise ExpressionError(f"shortcomings takes the rules {', '.join(map(repr, RULES))}, not {rule!r:.60}")
     reports = {text_of(run, key): one if isinstance(one, dict) else None for key, one in value.items()}
     problems, again = _short_of(rule, reports)
     for agent, report in reports.items():

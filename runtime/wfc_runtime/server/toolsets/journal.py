@@ -219,7 +219,7 @@ def complete_workflow(
     if is_open and ending != "failed":
         raise RefusedError(
             "open_run",
-            f"run {run} is not finished, and saying so does not finish it",
+            f"run {run} is not finished, and a summary does not finish it",
             "Its workflow ends it; to give it up, use the status `failed`.",
             now["next"],
         )

@@ -156,7 +156,7 @@ class AgentWorker:
     def _tell(self, problem: str) -> None:
         # Once per cause: the worker looks every few seconds, and an outage may last hours.
         if problem and problem != self._said:
-            _log.warning("no actions can be looked for: %s", problem)
+            _log.warning("can't look for actions: %s", problem)
         self._said = problem
 
     def _is_paused(self) -> bool:

@@ -141,7 +141,7 @@ class Codec(PayloadCodec, WithSerializationContext):
                 )
             return payload
         key_id, run = (_text(payload.metadata.get(name, b"")) for name in (KEY_ID, RUN))
-        # The ciphertext is bound to the run that is named in clear; this check binds that name to the execution.
+        # The ciphertext is bound to the run that is named in plain text; this check binds that name to the execution.
         if run and self._run is not None and run != self._run:
             raise damaged(self._run, f"it belongs to run {run[:128]}")
         data = self.keyring.decrypt(key_id, payload.data, run, _PAYLOAD_PURPOSE)

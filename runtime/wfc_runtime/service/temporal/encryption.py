@@ -114,7 +114,7 @@ def _bound_data(key_id: str, run: str, purpose: str) -> bytes:
 
 # The operator's encryption keys, from the environment or from a file.
 
-IN_CLEAR = "no encryption key is set: the Temporal server stores inputs, results and secrets in clear"
+IN_CLEAR = "no encryption key is set: the Temporal server stores inputs, results and secrets unencrypted"
 SET_A_KEY = "Set WFC_TEMPORAL_KEY or key_file; docs/temporal.md has a section on encryption."
 _MOST_BYTES = 64 * 1024
 _FEWEST_VALUES = 12
