@@ -154,13 +154,27 @@ def find_root(start: Path) -> Path | None:
     return None
 
 
+def _root_without_project(folder: Path) -> Path:
+    """A folder `workflows` is treated as that of its parent. So are the folders inside it, if the parent is the current
+    folder or inside that: elsewhere, such a name says nothing."""
+    here = real(Path("."))
+    for one in (folder, *folder.parents):
+        if one.name == Config.workflows and (one == folder or here in one.parents):
+            # `.claude/workflows` belongs to the project that has `.claude`.
+            return (
+                one.parent.parent
+                if one.parent.name.startswith(".") and here in one.parent.parents
+                else one.parent
+            )
+    return folder
+
+
 def load_config(start: Path) -> Config:
     """The settings that apply to a folder."""
     folder = real(start)
     root = find_root(folder)
     if root is None:
-        # Without a project, a folder `workflows` is treated as the workflows folder of its parent.
-        return Config(folder.parent if folder.name == Config.workflows else folder)
+        return Config(_root_without_project(folder))
     if not (root / "pyproject.toml").is_file():
         return Config(root)
     file = root / "pyproject.toml"

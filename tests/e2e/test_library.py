@@ -501,6 +501,13 @@ def test_several_workflows_are_added_together_and_a_mission_with_its_folder(proj
     assert (edited.status, "definition.md" in edited.out) == (0, True)
 
 
+def test_a_folder_without_a_project_file_is_a_project_for_what_was_added(tmp_path: Path) -> None:
+    assert wfc("library", "add", "audit-security", cwd=tmp_path).status == 0
+    for words in (("check", "workflows/audit-security/workflow.md"), ("test", "--min-coverage", "100")):
+        done = wfc(*words, cwd=tmp_path)
+        assert done.status == 0, done.out
+
+
 def kill_at_move(number: int, *words: str, cwd: Path) -> None:
     """Run wfc in a process that kills itself instead of moving a file, after it has moved `number` of them."""
     script = (
