@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opened
+from tests.browser.conftest import ASK, Opened
 from tests.browser.test_page import HOSTILE, NOT_LIVE, waiting
 from tests.page.support import Page, serving
 from tests.runtime.support import OK, Box, children, steps
@@ -277,6 +277,25 @@ def test_the_chart_is_zoomed_idle_time_is_folded_and_late_steps_are_marked(
         tab.goto(f"{served.address}/runs")
         expect(tab.locator("tr[data-row] .is-late")).to_have_text("overdue")
         tab.close()
+
+
+def test_the_chart_of_a_workflow_is_zoomed_and_leads_to_lines_of_its_source(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    folder = project.root / "workflows"
+    folder.mkdir()
+    (folder / "asks.yaml").write_text(ASK, encoding="utf-8")
+    tab = open_tab(served, "/workflows/asks")
+    chart = tab.locator("svg.chart")
+    before = chart.bounding_box()
+    tab.get_by_role("button", name="Larger").click()
+    after = chart.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > before["width"]
+    tab.locator(".node[data-state=agree]").click()
+    expect(tab.locator(".source tr.chosen")).to_contain_text("id: agree")
+    expect(tab.locator(".node.chosen")).to_have_attribute("data-state", "agree")
 
 
 def test_at_twice_the_size_nothing_is_cut_and_less_motion_means_none(

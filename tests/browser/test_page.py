@@ -366,6 +366,9 @@ def test_a_run_is_cancelled_with_a_reason_and_the_refusal_of_a_second_time_is_sh
     tab.get_by_role("button", name="Cancel the run").click()
     expect(tab.get_by_role("heading", name="Cancelled", exact=True)).to_be_visible()
     assert project.service.status(run)["reason"] == "not today"
+    # The reason is of now, also while the chart is not.
+    tab.goto(f"{served.address}/runs/{run}?at=1")
+    expect(tab.get_by_role("heading", name="Cancelled, at event 3", exact=True)).to_be_visible()
     expect(tab.get_by_role("button", name="Cancel…")).to_have_count(0)
 
 

@@ -1,6 +1,15 @@
 // The chart of a run: the picture that the server has drawn, with the path of the run marked in it.
 
+import { html } from "./page.js";
+
 const SVG = "http://www.w3.org/2000/svg";
+
+// The buttons for the size of a chart. `chart` is asked for when one is pressed: it may not be there yet.
+export function sizeButtons(chart) {
+  const by = (factor) => () => chart()?.zoom(chart().scale * factor);
+  return html`<div class="buttons" role="group" aria-label="Size of the chart"><button @click=${() => chart()?.fit()}>Fit</button>
+    <button @click=${() => chart()?.zoom(1)}>100 %</button><button @click=${by(1 / 1.25)} aria-label="Smaller">−</button><button @click=${by(1.25)} aria-label="Larger">+</button></div>`;
+}
 
 export class Chart {
   constructor(box, select) {

@@ -3,7 +3,7 @@
 import {
   ago, api, between, chip, clock, go, html, isReadOnly, line, nothing, problem, query, render, say, seconds, short, text, titled, when, withQuery,
 } from "./page.js";
-import { Chart } from "./chart.js";
+import { Chart, sizeButtons } from "./chart.js";
 import { answerForm, consequences, formOf } from "./form.js";
 import { journal, joined } from "./journal.js";
 import { asOf, foldWords, lastMoment, timeline, within } from "./timeline.js";
@@ -116,11 +116,8 @@ class RunView {
 
   // The line of the failure or of the chosen step. Only a link to it moves the page itself.
   scrollToLine() {
-    const row = this.root.querySelector(".source tr.chosen");
-    const box = row?.closest(".source");
-    if (!box) return;
-    box.scrollTop = row.offsetTop - box.clientHeight / 2;
-    if (this.toLine) box.scrollIntoView({ block: "center" });
+    const box = toLine(this.root);
+    if (this.toLine) box?.scrollIntoView({ block: "center" });
     this.toLine = false;
   }
 
@@ -361,10 +358,7 @@ class RunView {
   }
 
   chartPanel() {
-    const chart = this.chart;
-    const zoom = (scale) => () => chart?.zoom(scale === 1 ? 1 : chart.scale * scale);
-    return html`<div class="chart-tools"><div class="buttons" role="group" aria-label="Size of the chart"><button @click=${() => chart?.fit()}>Fit</button>
-        <button @click=${zoom(1)}>100 %</button><button @click=${zoom(1 / 1.25)} aria-label="Smaller">−</button><button @click=${zoom(1.25)} aria-label="Larger">+</button></div>
+    return html`<div class="chart-tools">${sizeButtons(() => this.chart)}
       ${this.total > 1 ? html`<label class="slider">Event <input type="range" min="1" max=${this.total} .value=${String(this.at || this.total)} aria-valuetext="event ${this.at || this.total} of ${this.total}"
         @input=${(event) => this.slide(Number(event.target.value))}><output>${this.at || this.total}</output></label>` : nothing}</div>
       ${this.box}
@@ -374,13 +368,16 @@ class RunView {
           this.path?.current?.includes(state) ? html` <strong>is here</strong>` : this.path?.visited?.[state] ? html` <span class="muted">${this.path.visited[state]} ${this.path.visited[state] > 1 ? "visits" : "visit"}</span>` : nothing}</li>`)}</ol></details>` : nothing}`;
   }
 
+  // What stands beside the chart is of now, also when the chart is not.
+  later() { return this.at ? `, at event ${this.total}` : ""; }
+
   now() {
     const { run } = this;
     const actions = actionsOf(run);
-    if (run.status === "completed") return html`<h2>Result</h2><pre class="value">${text(run.result)}</pre>`;
+    if (run.status === "completed") return html`<h2>Result${this.later()}</h2><pre class="value">${text(run.result)}</pre>`;
     if (run.status === "failed") return this.failed(run.error);
-    if (run.status === "cancelled") return html`<h2>Cancelled</h2><p class="message">${text(run.reason)}</p>`;
-    return html`<h2>${this.at ? `Now, at event ${this.total}` : this.isAsked ? "Waits for you" : "Now"}</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
+    if (run.status === "cancelled") return html`<h2>Cancelled${this.later()}</h2><p class="message">${text(run.reason)}</p>`;
+    return html`<h2>${this.at ? `Now${this.later()}` : this.isAsked ? "Waits for you" : "Now"}</h2>${(run.running || []).map((one) => html`<div class="wait"><strong>${text(one.step_id)}</strong> <span class="tag">${one.type}</span>
       <p class="muted">A server has been doing this for ${seconds(one.seconds)}.</p></div>`)}${actions.map((action) => this.waits(action))}`;
   }
 
@@ -406,7 +403,7 @@ class RunView {
 
   failed(error) {
     const [from, to] = error.at || [];
-    return html`<h2>Failed</h2><p><strong>${text(error.step_id)}</strong> <span class="tag">${text(error.code)}</span></p><p class="message">${text(error.message)}</p>
+    return html`<h2>Failed${this.later()}</h2><p><strong>${text(error.step_id)}</strong> <span class="tag">${text(error.code)}</span></p><p class="message">${text(error.message)}</p>
       ${error.expression ? html`<pre class="value">${text(error.expression.slice(0, from))}<mark>${text(error.expression.slice(from, to))}</mark>${text(error.expression.slice(to))}</pre>` : nothing}
       ${error.values ? html`<h3>What it read</h3><dl class="facts">${Object.entries(error.values).map(([name, value]) => html`<dt><code>${text(name)}</code></dt><dd class="clip">${text(value)}</dd>`)}</dl>` : nothing}
       ${this.failures?.length ? html`<h3>What failed before it</h3><ul class="plain-list">${this.failures.map((note) => html`<li><strong>${text(note.step_id)}</strong> <span class="muted">${clock(note.at)}${note.retried === undefined ? "" : ", tried again"}</span> ${line(note.message, 300)}</li>`)}</ul>` : nothing}
@@ -506,6 +503,14 @@ class RunView {
     const marked = this.run.error?.place?.line || this.picture?.lines?.[this.step] || 0;
     return source(this.source, marked);
   }
+}
+
+// Scroll the source to its marked line, without moving the page.
+export function toLine(root) {
+  const row = root.querySelector(".source tr.chosen");
+  const box = row?.closest(".source");
+  if (box) box.scrollTop = row.offsetTop - box.clientHeight / 2;
+  return box;
 }
 
 // YAML with line numbers, or the generated module if the YAML is not what the run started with.

@@ -1,13 +1,13 @@
 // The workflows of the project, and one of them: its chart, inputs, source, plan and last runs.
 
 import { api, chip, html, nothing, problem, render, short, text, titled, when } from "./page.js";
-import { Chart } from "./chart.js";
-import { source } from "./run.js";
+import { Chart, sizeButtons } from "./chart.js";
+import { source, toLine } from "./run.js";
 
 const typeOf = (schema) => schema.enum ? schema.enum.join(" | ") : schema.anyOf ? schema.anyOf.map(typeOf).join(" | ") : schema.type || "any";
 
 export function open(root, { workflow }) {
-  const state = { all: null, one: null, source: null, failure: null, isGone: false };
+  const state = { all: null, one: null, source: null, line: 0, chart: null, failure: null, isGone: false };
   const show = () => !state.isGone && render(template(), root);
 
   async function load() {
@@ -21,7 +21,8 @@ export function open(root, { workflow }) {
     if (!state.one) return;
     try {
       const svg = await api.svg(`workflows/${encodeURIComponent(workflow)}/picture.svg`);
-      new Chart(root.querySelector("#chart"), () => {}).put(svg, "main");
+      state.chart = new Chart(root.querySelector("#chart"), select);
+      state.chart.put(svg, "main");
     } catch (error) {
       state.noChart = error;
     }
@@ -31,6 +32,14 @@ export function open(root, { workflow }) {
       state.noSource = error;
     }
     show();
+  }
+
+  // The line of YAML of a step of the chart.
+  function select(step) {
+    state.line = state.source?.lines[workflow]?.[step] || 0;
+    state.chart.mark(null, step);
+    show();
+    toLine(root);
   }
 
   const template = () => state.failure ? html`<h1>${workflow || "Workflows"}</h1>${problem(state.failure)}` : workflow ? one() : list();
@@ -50,8 +59,8 @@ export function open(root, { workflow }) {
         ${found.versions.length ? html`<h2>Versions in use</h2><ul class="plain-list">${found.versions.map((one) => html`<li><code title=${one.digest}>${one.digest.slice(0, 8)}</code> ${one.digest === found.digest ? html`<span class="tag">current</span> ` : nothing}${one.runs} ${one.runs === 1 ? "run" : "runs"} in progress</li>`)}</ul>` : nothing}
         <h2>Last runs</h2>${found.runs.length ? html`<ul class="plain-list">${found.runs.map((run) => html`<li data-row><a href="/runs/${run.workflow_id}"><code>${short(run.workflow_id)}</code></a> ${chip(run.status)} ${when(run.started)}</li>`)}</ul>
           <p><a href="/runs?workflow=${found.workflow}">All runs of it</a></p>` : html`<p class="muted">None yet.</p>`}</section>
-        <section class="panel" aria-label="Chart"><div id="chart" class="chart-box" tabindex="0" role="group" aria-label="Chart of the workflow"></div>${state.noChart ? problem(state.noChart) : nothing}</section></div>
-      <section class="panel" aria-label="Source"><h2>Source</h2>${state.noSource ? problem(state.noSource) : state.source ? source(state.source, 0) : html`<p class="empty">Loading…</p>`}</section>`;
+        <section class="panel" aria-label="Chart"><div class="chart-tools">${sizeButtons(() => state.chart)}</div><div id="chart" class="chart-box" tabindex="0" role="group" aria-label="Chart of the workflow"></div>${state.noChart ? problem(state.noChart) : nothing}</section></div>
+      <section class="panel" aria-label="Source"><h2>Source</h2>${state.noSource ? problem(state.noSource) : state.source ? source(state.source, state.line) : html`<p class="empty">Loading…</p>`}</section>`;
   };
 
   const inputs = (schema) => {
