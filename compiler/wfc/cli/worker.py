@@ -170,6 +170,7 @@ def command(
     for option, given in (("--parallel", parallel), ("--budget", budget), ("--lease", lease)):
         if given is not None and agent is None:
             raise click.UsageError(f"{option} goes with --agent")
+    # SECURITY: with --agent, the settings may come from a stranger, and a block type of a plugin is code.
     limit_plugins(None if agent is None else ())
     config = load_config(Path("."))
     told = engine_of(config, "temporal", generated=generated, modules=modules)

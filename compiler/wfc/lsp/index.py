@@ -58,6 +58,7 @@ class Index:
                 self._add_reads(site)
             if file.parsed is not None and file.is_translated:
                 self._add_uses(file.parsed, file)
+        # Sorted once, since the editor asks for the symbol at the cursor after every movement.
         found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
         self._places = sorted(found, key=lambda place: place[:2])
         self._starts = [start for start, _, _ in self._places]

@@ -132,6 +132,7 @@ def _runs_too_deep(file: SourceFile) -> Iterator[Finding]:
         if runs.depth(descent) <= file.limits.call_depth:
             continue
         way = runs.way_down(descent)
+        # A call may go as deep as its own `max_depth` allows.
         limit = max(file.limits.call_depth, *(one.child.max_depth for one in way))
         if len(way) > limit:
             yield _runs_deep(way, limit)

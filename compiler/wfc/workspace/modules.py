@@ -128,6 +128,7 @@ def _is_broken(recorded: str, compilation: Compilation) -> bool:
 
 def _read(path: Path) -> str | None:
     try:
+        # A file that is not UTF-8 differs from every module and is then reported as drift.
         return path.read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
         return None
@@ -151,6 +152,7 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
 
 def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
     """With --check every difference is a finding; otherwise only a foreign file with the name of a module is."""
+    # Rules run on files, and orphaned modules have no source: an empty file stands in for it.
     gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
     for file in project.files:
         foreign = [item for item in file.drift if item.condition is DriftKind.FOREIGN]

@@ -85,6 +85,7 @@ class Sources:
         named = texts_named_in(data) if NAMING_KEY in data else []
         yield from (_stamp(path.parent / name) for name in named or ())
         if named is None:
+            # The names are unknown, so the state must never equal an earlier one.
             yield os.urandom(16)
 
     def refusal(self, source: str, text: str) -> str | None:
@@ -142,6 +143,7 @@ class Sources:
         from wfc.workspace.loading import load_project
 
         everything = Selection(self._config, self._files(), list(self._folders))
+        # One file alone is the quickest to compile, and usually enough.
         tries = [(Selection(self._config, [path], []), True) for path in paths]
         tries += [(everything, True), (everything, False)] if template_folders() else [(everything, True)]
         for selection, with_templates in tries:
@@ -153,6 +155,7 @@ class Sources:
                         made = compile_file(file, self._recorded(path))
                         yield from (made.text, made.line_map)
             finally:
+                # A server runs for long, and the caches would keep every version of every file.
                 clear_caches()
 
 

@@ -142,6 +142,7 @@ def crash(errors: str, code: int, said: str = "", **more: Any) -> Outcome:
     )
 
 
+# The exit codes of the programs do not distinguish outages from other failures, so their words have to.
 _SIGNS: dict[Kind, re.Pattern[str]] = {
     "login": re.compile(r"not logged in|/login|api key|oauth token|authenticat|unauthorized|\b401\b", re.I),
     "quota": re.compile(r"(usage|rate|session|weekly) limit|quota|credit balance|\b429\b", re.I),
@@ -190,6 +191,7 @@ NOTHING = object()
 
 def last_json(text: str) -> Json:
     """The JSON value that a text is or, if it is more than that, the one in its last fenced block."""
+    # Only the last block: earlier ones may quote the schema or an example.
     fenced = _FENCE.findall(text)
     for candidate in (text, *fenced[-1:]):
         try:
@@ -210,6 +212,7 @@ def shortened(value: Any) -> str:
 
 def number(value: Any) -> float | None:
     """A finite number of 0 or more, as usage is counted; None for anything else."""
+    # NaN, infinity and absurd values would make every later sum of costs useless.
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
         return None
     return value

@@ -47,11 +47,13 @@ class OpenCode(Adapter):
         words = ["run", "--format", "json"]
         for option, value in (("--model", call.model), ("--agent", call.agent)):
             words += [option, value] if value else []
+        # It chooses the ids of sessions itself, so a new session has no option.
         return [*words, "--session", call.session] if call.resumes and call.session else words
 
     def tool_name(self, tool: str) -> str:
         if tool == "shell":
             return "bash"
+        # It joins the names of a server and its tool with an underscore.
         return tool.replace(".", "_", 1)
 
     def progress(self, line: str) -> str | None:

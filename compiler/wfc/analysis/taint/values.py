@@ -18,6 +18,7 @@ from wfc.yaml import Span
 ITEMS = "[]"
 """The key of the part that stands for all items of a list."""
 _DEEPEST, _WIDEST = 4, 100
+# Of a long flow, the source and the last places before the use are the most helpful.
 _FIRST, _LAST = 2, 6
 
 
@@ -113,6 +114,7 @@ def only(flow: Flow | None) -> Taint:
 
 
 def worse(one: Flow | None, other: Flow | None) -> Flow | None:
+    # The first of two equal flows is kept: otherwise the fixpoint would alternate between them.
     if one is None or (other is not None and other.level > one.level):
         return other
     return one
@@ -120,6 +122,7 @@ def worse(one: Flow | None, other: Flow | None) -> Flow | None:
 
 def record(parts: Mapping[str, Taint], flow: Flow | None = None) -> Taint:
     """A value with parts. One that is too deep or too wide gets one flow for all."""
+    # If the rest is tainted, clean parts must be kept: they are what is known to be safe.
     known = {key: part for key, part in parts.items() if flow or not part.is_clean}
     if len(known) > _WIDEST:
         return only(Taint(flow, known).whole)

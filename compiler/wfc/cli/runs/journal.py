@@ -179,6 +179,7 @@ def _markdown(found: Line) -> Iterator[str]:
 def _plain(value: object) -> str:
     """Text of an agent as one line that Markdown shows as it is: it can start no heading, list, link or HTML."""
     text = _one_line(value)
+    # The backslash comes first, so that the backslashes added for the others are not doubled.
     for char in "\\`*_[]<>#|":
         text = text.replace(char, f"\\{char}")
     return text

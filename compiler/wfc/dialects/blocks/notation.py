@@ -134,6 +134,7 @@ def _scan(text: str) -> Iterator[Hole]:
         if found["raw"]:
             end = RAW_END.search(text, at)
             at = end.end() if end else at
+        # `${{ }}` belongs to GitHub's workflows and stays text.
         elif text[start - 1 : start] != "$":
             hole = _hole(text, start)
             if hole is not None:

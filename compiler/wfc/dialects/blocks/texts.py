@@ -72,6 +72,8 @@ class Texts:
         [(hole_, value), *others] = found
         # A single reference can keep its type; anything around it makes the value text.
         is_lone = not others and hole_.end - hole_.start == len(node.text.strip())
+        # In double braces, white space around a lone expression does not turn its value into text; in dollar braces
+        # it does.
         if is_lone and self.notation is BRACES and mode is not Mode.TEXT:
             return _lone(node, value, Mode.VALUE, self.notation)
         is_lone = is_lone and node.text.strip() == node.text
@@ -140,6 +142,7 @@ class Texts:
                 found.append((hole_, self._moved(hole_, value)))
             except UnresolvedError as error:
                 self._report(error, node)
+        # Text that resembles a reference but is not one, such as `${inputs.a + 1}`, is probably a mistake.
         for left in _NEARLY.finditer(node.text) if notation is DOLLAR else ():
             if not REFERENCE.fullmatch(left[0]):
                 self._report(

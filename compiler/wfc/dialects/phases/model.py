@@ -106,6 +106,7 @@ class PhaseNode:
         """How often agents that fell short work again before a person is asked."""
         retry = self.shape.retry
         if isinstance(retry, Retry):
+            # `max_attempts` counts the first attempt as well; a bare number counts only the further ones.
             return max(int(retry.max_attempts.value) - 1, 0) if retry.max_attempts else 0
         return int(retry.value) if isinstance(retry, Literal) else 0
 
@@ -183,6 +184,7 @@ def members_of(phase: Phase, file: PhasesFile, known: Agents) -> list[Member]:
         sort = agent.subagent_type.text if agent.subagent_type else None
         tools = [one.text for one in agent.tools] if agent.tools is not None else None
         can_write = known.can_write(sort or label, tools)
+        # A role of the settings takes precedence over an agent of the client with the same name.
         if sort is None and label not in known.roles:
             sort = known.client_agent(label)
         found.append(Member(agent, role, label, sort, known.body(label), can_write))
@@ -195,10 +197,12 @@ def find_required(
     """Each phase that `requires` names, and the phase of that number or id."""
     by_name: dict[object, PhaseNode] = {}
     for one in others:
+        # If two phases share a number or an id, which another check reports, the first one counts.
         by_name.setdefault(one.number, one)
         by_name.setdefault(one.id, one)
     for word in phase.requires or []:
         key = word.value if isinstance(word, Literal) else word.text
+        # A quoted number is an id if a phase has that id, and otherwise a number.
         if isinstance(key, str) and key not in by_name and key.isdecimal():
             key = int(key)
         yield word, by_name.get(key)

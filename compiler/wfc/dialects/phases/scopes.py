@@ -57,6 +57,7 @@ def path_scope(entries: Sequence[str]) -> PathScope | None:
 def contains(scope: PathScope, path: str) -> bool:
     """Whether a scope has every path that a pattern matches."""
     patterns = [Pattern(path, segments_of(one)) for one in expanded(path)]
+    # A path outside of the scope is one that the pattern and `**` have in common and no included pattern matches.
     everything = Pattern("**", segments_of("**"))
     return not any(
         common_path(one, everything, scope.included) is not None
@@ -101,6 +102,8 @@ def overlaps(scopes: Sequence[PathScope]) -> Iterator[tuple[int, int, Overlap]]:
 def common_path(one: Pattern, other: Pattern, excluded: Sequence[Pattern]) -> str | None:
     """The shortest path that two patterns match and the excluded ones do not."""
     avoided = tuple(pattern.segments for pattern in excluded)
+    # Breadth first, so the first path found is the shortest. A state has the positions in both patterns and in every
+    # excluded one: whether a path is excluded depends on all of its segments.
     begin = tuple(_closed(segments, frozenset({0})) for segments in avoided)
     queue: deque[tuple[int, int, tuple[frozenset[int], ...], tuple[str, ...]]] = deque([(0, 0, begin, ())])
     seen = {(0, 0, begin)}
@@ -110,6 +113,7 @@ def common_path(one: Pattern, other: Pattern, excluded: Sequence[Pattern]) -> st
         is_avoided = any(len(segments) in at for segments, at in zip(avoided, places, strict=True))
         if is_end and path and not is_avoided:
             return "/".join(path)
+        # The segments that lead on in an excluded pattern. Only they matter for the choice of a text for a wildcard.
         unwanted = frozenset(
             segments[place]
             for segments, at in zip(avoided, places, strict=True)

@@ -54,8 +54,8 @@ _FUNCTIONS = {
     "path_to_key": "a path as a key: `src/a.ts` stays one key",
 }
 _LOOP = {
-    "iteration": "the number of the turn, from 1",
-    "item": "the item of this turn",
+    "iteration": "the number of the iteration, from 1",
+    "item": "the item of this iteration",
     "index": "its number, from 0",
 }
 

@@ -83,6 +83,7 @@ class _Imports:
                     "remove it",
                     severity=Severity.WARNING,
                 )
+            # A file that several files import is read once. That is no mistake, so it is not reported.
             elif found not in self._done:
                 self._done.add(found)
                 self._add(word, found, (*above, path))
@@ -117,6 +118,7 @@ class _Imports:
         if "\ufffd" in text:  # Bytes that can't be decoded were replaced by this character.
             self._unusable(word.span, f"`{path}` is not UTF-8 text")
             return
+        # Findings name files relative to the current folder.
         shown = os.path.relpath(os.path.join(config.root, path))
         source, problems = read_source(text.encode(), shown, limits.source_bytes)
         document = (

@@ -65,6 +65,7 @@ class Texts:
             return self.text(node)
         size = len(node.text)
         pieces: tuple[Piece, ...] = getattr(self.text(node), "pieces", ())
+        # With a second hole, an empty one, the core makes text of the value instead of keeping its type.
         return translated(node, [*pieces, Piece("{{ '' }}", size, size)])
 
     def _is_text(self, code: str) -> bool:
@@ -163,6 +164,7 @@ class Texts:
             first, last = start + read.start, start + read.start + len(read.root)
             if found.parts and read.path:
                 last = _end_of(read.path[found.parts - 1], text, start)
+            # The shorthand `{name}` needs its key once the name is replaced.
             code = f"{read.root}: {found.code}" if parsed and read.start in parsed.shorthands else found.code
             yield from _copies(text, node.text, at, first)
             yield Piece(code, first, last)

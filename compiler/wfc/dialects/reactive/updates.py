@@ -68,6 +68,7 @@ def parse_path(text: str, loose: bool = False) -> Path:
         return Path(tier, "", (first.start, first.end), ())
     field = parts[1]
     name = text[field.start : field.end]
+    # The fields that a workflow writes must be known when it is compiled.
     if field.kind not in ("name", "text") or holes(name):
         return Path(
             tier,
@@ -140,6 +141,7 @@ def _bracket(text: str, start: int, end: int) -> Part:
     end = start + len(inner)
     if inner.isdigit():
         return Part("index", start, end)
+    # `'a' + 'b'` begins and ends with a quote as well, but is an expression.
     if len(inner) > 1 and inner[0] == inner[-1] and inner[0] in "'\"" and inner[0] not in inner[1:-1]:
         return Part("text", start + 1, end - 1)
     found = holes(inner)
@@ -185,6 +187,7 @@ class Updates:
             return None
         parts, field, is_field = target
         operation = update.operation.text if update.operation else "set"
+        # The declared type is that of the whole field: it does not apply to a part of it or to an operand.
         value = self._value(update, field if is_field and operation == "set" else None, operation)
         at = update.path.node.span
         keys: dict[str, Node] = {"path": Sequence(at, parts)}
@@ -290,6 +293,7 @@ class Updates:
             data: Any = json.loads(node.text)
         except ValueError:
             data = None
+        # In Python, a boolean is also an integer.
         fits = isinstance(data, _JSON_TYPES[wanted]) and (wanted == "boolean" or not isinstance(data, bool))
         if not fits:
             self._reports.add(

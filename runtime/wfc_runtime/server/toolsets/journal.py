@@ -21,7 +21,7 @@ def log_decision(
     options_considered: list[str] | None = None,
     trade_offs: str = "",
 ) -> Reply:
-    """Keep a decision in the run's journal: what was asked, what was chosen, and why."""
+    """Record a decision in the run's journal: what was asked, what was chosen, and why."""
     from wfc_runtime.service.journal_entries import MOST_MESSAGE, text_of, texts_of
 
     content: dict[str, Json] = {
@@ -36,7 +36,7 @@ def log_decision(
 
 
 def log_milestone(call: Call, task_id: str, message: str, progress: int | None = None) -> Reply:
-    """Keep in the run's journal that something has been reached."""
+    """Record in the run's journal that something has been reached."""
     from wfc_runtime.service.journal_entries import MOST_MESSAGE, percentage_of, text_of
 
     said = text_of("message", message, MOST_MESSAGE, required=True)
