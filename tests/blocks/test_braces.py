@@ -156,6 +156,8 @@ def test_a_lone_reference_keeps_its_type_and_declared_types_convert(tmp_path: Pa
         ("{{inputs.items | length > 2}} or {{inputs.count}} == 3", True),
         ("{{blocks.say.exit_code}} == 0 and '{{inputs.name}}' != ''", True),
         ("{{'a' in inputs.items and blocks.say.stdout is defined}}", True),
+        ("{{ true }}", True),
+        ("{{ not (1 == 1) }}", False),
     ],
 )
 def test_a_condition_in_braces_decides(condition: str, runs: bool, tmp_path: Path) -> None:
@@ -168,6 +170,43 @@ def test_a_condition_in_braces_decides(condition: str, runs: bool, tmp_path: Pat
         INPUTS,
     )
     assert result(tmp_path, text) == {"ran": runs}
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("{{ other == 'x' }}", "`other` is neither a reference (`{{...}}`) nor a quoted text"),
+        (
+            "{{ other }} and {{inputs.loud}}",
+            "these braces name nothing that a condition can read, such as `inputs.name`",
+        ),
+        (
+            "{% if inputs.loud %}true{% endif %}",
+            "a condition has no statements: write an expression, such as `{{ a if b else c }}`",
+        ),
+    ],
+)
+def test_a_mistake_in_a_condition_is_described_in_the_notation_of_the_file(
+    condition: str, message: str
+) -> None:
+    text = workflow(
+        f"  - {{id: go, type: EchoBlock, inputs: {{message: hi}}, condition: {json.dumps(condition)}}}",
+        "  ran: '{{blocks.go.succeeded}}'",
+        INPUTS,
+    )
+    assert [one.message for one in check(text) if one.code == "WF201"] == [message]
+
+
+def test_advice_about_paths_is_in_the_notation_of_the_file() -> None:
+    text = workflow(
+        '  - {id: read, type: ReadFile, inputs: {path: "{{inputs.name}}"}}',
+        "  found: '{{blocks.read.found}}'",
+        INPUTS,
+    )
+    assert [one.help for one in check(text) if one.code == "WF509"] == [
+        "use a fixed path, a number, or a value that the block's `condition` compares with fixed texts "
+        "(`{{inputs.env}} == 'prod'`); or let a command write the file and check the value there"
+    ]
 
 
 def test_tmp_is_one_folder_in_commands_folders_paths_variables_and_defaults(tmp_path: Path) -> None:

@@ -124,13 +124,13 @@ class ConditionNode:
 Range = tuple[int, int]
 
 
-def read_condition(text: str, holes: Sequence[Range] = ()) -> ConditionNode:
+def read_condition(text: str, holes: Sequence[Range] = (), *, in_braces: bool = False) -> ConditionNode:
     """Parse a condition. Raises `ConditionError` with the position of the first mistake.
 
     `holes` are the expressions in double braces. One that has the form of a condition is parsed as such, since more can
-    be checked in it; any other, such as one with a filter, is a leaf.
+    be checked in it; any other, such as one with a filter, is a leaf. `in_braces`: whether the file has that notation.
     """
-    return _Parser(text, list(condition_tokens(text, holes))).whole()
+    return _Parser(text, list(condition_tokens(text, holes)), in_braces=in_braces).whole()
 
 
 def condition_tokens(text: str, holes: Sequence[Range] = ()) -> Iterator[Token]:
@@ -152,7 +152,10 @@ def _plain_tokens(text: str, start: int, end: int) -> Iterator[Token]:
 
 
 class _Parser:
-    def __init__(self, text: str, tokens: list[Token], inside: int = 0, depth: int = 0) -> None:
+    def __init__(
+        self, text: str, tokens: list[Token], inside: int = 0, depth: int = 0, in_braces: bool = False
+    ) -> None:
+        self._in_braces = in_braces
         self._text = text
         self._tokens = tokens
         self._at = 0
@@ -311,12 +314,18 @@ class _Parser:
         if token is None:
             end = len(self._text.rstrip())
             return ConditionError("the condition ends too early", max(end - 1, 0), end)
-        # The usual mistake of authors who know the other notation.
         if self._text.startswith("{{", token.start):
+            # The usual mistake of authors who know the other notation.
             message = "a condition is written without `{{ }}`: write `${inputs.name} == 'value'`"
+            if self._in_braces:
+                message = "these braces name nothing that a condition can read, such as `inputs.name`"
+            return ConditionError(message, token.start, token.start + 2)
+        if self._in_braces and self._text.startswith("{%", token.start):
+            message = "a condition has no statements: write an expression, such as `{{ a if b else c }}`"
             return ConditionError(message, token.start, token.start + 2)
         if token.kind in ("word", "path"):
-            message = f"`{token.text}` is neither a reference (`${{...}}`) nor a quoted text"
+            written = "{{...}}" if self._in_braces else "${...}"
+            message = f"`{token.text}` is neither a reference (`{written}`) nor a quoted text"
         else:
             message = f"unexpected `{token.text[:20]}`"
         return ConditionError(message, token.start, token.end)

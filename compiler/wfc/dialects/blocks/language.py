@@ -78,7 +78,7 @@ class BlocksLanguage(Language):
         if not help:
             return ""
         own = _ADVICE | _ADVICE_WITHOUT_FILTERS if self._notation is DOLLAR else _ADVICE
-        return own.get(code, help)
+        return own.get(code, help).replace("${inputs.env}", self._notation.written("inputs.env"))
 
     def fix_in_command(self, found: InCommand) -> Fix | None:
         if self._notation is not DOLLAR or found.quotes not in _WRITTEN:

@@ -28,6 +28,7 @@ _STATEMENT = re.compile(
 )
 _BINDS = re.compile(r"\{%[-+]?\s*(?:for|set)\s+(\w+(?:\s*,\s*\w+)*)\s*(?:\bin\b|=)")
 _TAG = re.compile(r"(?P<raw>\{%[-+]?\s*raw\s*-?%\})|\{\{")
+_WHOLE = re.compile(r"\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*", re.S)
 _ENDS_TRIED = 8
 """A `}}` may be part of a text or an object of the expression, so the first one is not always its end."""
 
@@ -100,7 +101,11 @@ class BracesNotation(Notation):
             yield from references_of(template, 0)
 
     def condition(self, text: str) -> ConditionNode:
-        return read_condition(text, [(hole.start, hole.end) for hole in self.holes(text)])
+        holes = [(hole.start, hole.end) for hole in self.holes(text)]
+        if not holes and (whole := _WHOLE.fullmatch(text)):
+            # Nothing in it is a reference, as in `{{ true }}`. In a condition the braces belong to no other tool.
+            text = f"{' ' * whole.start(1)}{whole[1]}"
+        return read_condition(text, holes, in_braces=True)
 
     def statements(self, text: str) -> Template | None:
         if "{%" not in text:
