@@ -271,6 +271,45 @@ def test_the_results_of_items_have_more_than_one_spelling(tmp_path: Path) -> Non
     }
 
 
+def test_a_computed_number_is_a_key_and_every_item_has_the_states_of_a_block(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - id: b
+    type: Shell
+    for_each: "{{ [0, 3] }}"
+    inputs: {command: "echo {{each.value}}; exit {{each.value}}"}
+  - id: c
+    type: Shell
+    for_each: [1]
+    inputs: {command: "true", working_dir: missing}
+    continue_on_error: true
+""",
+        """
+  input: "{{blocks.b[inputs.number].exit_code}}"
+  sum: "{{blocks.b[inputs.number - 1].exit_code}}"
+  got: "{{get(blocks.b[inputs.number], 'exit_code', 'none')}}"
+  looped: "{% for n in range(2) %}{{blocks.b[n].exit_code}};{% endfor %}"
+  outcomes: "{{blocks.b['0'].outcome}} {{blocks.b[1].outcome}} {{blocks.c[0].metadata.outcome}}"
+""",
+        "inputs:\n  number: {type: num, default: 1}",
+    )
+    assert result(tmp_path, text) == {
+        "input": 3,
+        "sum": 0,
+        "got": 3,
+        "looped": "0;3;",
+        "outcomes": "success failure n/a",
+    }
+
+
+def test_a_message_for_each_item_is_read_by_its_key(tmp_path: Path) -> None:
+    text = workflow(
+        '  - {id: b, type: EchoBlock, for_each: "{{ range(2) }}", inputs: {message: "no. {{each.value}}"}}',
+        "  said: \"{{blocks.b['1'].message}}, {{blocks.b[0].outputs.echoed}}\"",
+    )
+    assert result(tmp_path, text) == {"said": "no. 1, Echo: no. 0"}
+
+
 def test_items_that_the_block_does_not_read_are_counted_only(tmp_path: Path) -> None:
     text = workflow(
         "  - {id: b, type: Shell, for_each: [1, 2, 3], inputs: {command: echo x >> made}}\n"

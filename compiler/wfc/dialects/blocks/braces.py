@@ -6,6 +6,7 @@ at compile time. Filters that have another name in the core are renamed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jinja2 import nodes
@@ -25,6 +26,9 @@ _TEXT_FILTERS = frozenset(
     | {"indent", "prettyjson", "quote", "shquote", "strip", "text", "urlencode"}
 )
 _BOOLEANS = (nodes.Compare, nodes.Not, nodes.Test)
+
+
+_SIMPLE = re.compile(r"[\w.]+")
 
 
 @struct(frozen=True)
@@ -93,6 +97,7 @@ def _changes(template: Template, site: Site, offset: int, reads: set[str]) -> li
         if read.root in ROOTS and read.start not in done:
             found.append(_path(read, template.text, site, offset, reads))
             found += _short_output(read, template.text, site, offset)
+            found += _item_key(read, template, site, offset)
     return sorted(found, key=lambda change: (change.start, change.end))
 
 
@@ -121,6 +126,25 @@ def _short_output(read: Read, text: str, site: Site, offset: int) -> Iterator[_C
         # Only white space and a quote are between the name and the dot or bracket before it.
         start = len(text[: read.path[at + 1].start].rstrip("'\" \t\r\n")) - 1
         yield _Change(start, start, (Piece(".outputs", start + offset, start + offset),))
+
+
+def _item_key(read: Read, template: Template, site: Site, offset: int) -> Iterator[_Change]:
+    """`blocks.b[inputs.number]` reads the item whose key is the number as text."""
+    at = _computed_item(read, site)
+    if at is None:
+        return
+    key = read.path[at]
+    for one in template.reads:
+        if (one.start, one.end) == (key.start, key.end) and one.root in ROOTS:
+            reference = reference_of(one, template.text, offset)
+            if reference.end == key.end + offset and _value(reference, site, one.guarded).type == "str":
+                return
+    is_simple = _SIMPLE.fullmatch(template.text, key.start, key.end) is not None
+    for place, text in (
+        (key.start, "" if is_simple else "("),
+        (key.end, " | text" if is_simple else ") | text"),
+    ):
+        yield _Change(place, place, (Piece(text, place + offset, place + offset),))
 
 
 def _computed_item(read: Read, site: Site) -> int | None:

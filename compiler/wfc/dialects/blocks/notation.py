@@ -68,6 +68,10 @@ class Notation:
         """The whole text as a template, if it has statements."""
         return None
 
+    def constant(self, text: str) -> Hole | None:
+        """The whole text as an expression without references. It is one only where no text can be meant."""
+        return None
+
     def written(self, path: str) -> str:
         """A reference as an author writes it."""
         raise NotImplementedError
@@ -111,6 +115,14 @@ class BracesNotation(Notation):
         if "{%" not in text:
             return None
         return parse_template(text) if _STATEMENT.search(text) or self._reads_bound(text) else None
+
+    def constant(self, text: str) -> Hole | None:
+        if self.holes(text) or not _WHOLE.fullmatch(text):
+            return None
+        template = parse_template(text.strip())
+        start = len(text) - len(text.lstrip())
+        is_one = template.error is None and template.expression is not None
+        return Hole(start, start + len(template.text), (), template) if is_one else None
 
     def _reads_bound(self, text: str) -> bool:
         """Whether a reference reads a name that a statement of the text binds, such as a loop over fixed values."""

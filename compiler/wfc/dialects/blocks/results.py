@@ -38,7 +38,7 @@ _FACTS = (
 )
 COUNTS = ("count", "count_succeeded", "count_failed", "count_skipped")
 """The numbers of items of a block with `for_each`."""
-OF_ITEM = ("outputs", "metadata", "error", "succeeded", "failed", "skipped", "status")
+OF_ITEM = ("outputs", "metadata", "error", "succeeded", "failed", "skipped", "status", "outcome")
 _UNTIMED = ("set_state", "call", "prompt", "delegate")
 """Steps without times in their results. Where a file reads these times, extra steps record them."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import nodes
 
 from wfc.dialects.base import Piece, Translated, made, translated
+from wfc.dialects.blocks.braces import expression
 from wfc.dialects.blocks.checks import check_template, check_unseen
 from wfc.dialects.blocks.conditions import (
     ConditionNode,
@@ -306,7 +307,11 @@ class Steps:
                 self._reports.unordered(reference, scalar, site)
         try:
             end = len(found.text) if isinstance(found, Scalar) else 0
-            value = self._as_expression(found, self._texts(site), 0, end)
+            constant = self._world.notation.constant(found.text) if isinstance(found, Scalar) else None
+            if constant is not None:
+                value = expression(constant, site)
+            else:
+                value = self._as_expression(found, self._texts(site), 0, end)
         except UnresolvedError as error:
             self._reports.add(error.code, found.span, error.message, error.help, step=node.name)
             value = literal([], 0, 0)
@@ -325,7 +330,9 @@ class Steps:
         ]
         if self._stops(node):
             entries.append(Entry(made("when", at), made(f"{{{{ inputs.{GIVEN}.{_GO} }}}}", at)))
-        entries += [*fields, *self._retry(node), Entry(made("output_to", at), made(_RESULT, at))]
+        entries += [*fields, *self._retry(node)]
+        if node.kind.step != "set_state":
+            entries.append(Entry(made("output_to", at), made(_RESULT, at)))
         return Mapping(block.node.span, entries)
 
     def task(self, node: BlockNode, name: str) -> Mapping:
@@ -506,7 +513,7 @@ class Steps:
         text = texts.scalar(message, Mode.TEXT) if message else made("", at)
         echoed = texts.prefixed("Echo: ", message) if message else made("", at)
         record = Mapping(at, [Entry(made("echoed", at), echoed), Entry(made("message", at), text)])
-        return Mapping(at, [Entry(made(node.field, at), record)])
+        return Mapping(at, [Entry(made(_RESULT if node.is_repeated else node.field, at), record)])
 
     def _inlined(self, node: BlockNode, reference: Reference, site: Site) -> Expr:
         """An input of another block, as an expression with the same value."""

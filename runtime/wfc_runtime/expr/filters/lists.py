@@ -324,7 +324,7 @@ def keyed(run: Run, value: Value, items: Value) -> dict[str, Value]:
     """`results | keyed(items)`: the results of a foreach over entries, by key, with the numbers of failed ones."""
     if not isinstance(value, list) or not isinstance(items, list) or len(value) != len(items):
         raise ExpressionError("keyed takes the results of a foreach and the entries that it was for", "type")
-    run.make_list(len(value), slots=12)
+    run.make_list(len(value), slots=13)
     results = {entry["key"]: _outcome(run, one) for entry, one in zip(items, value, strict=True)}
     ends = [one["status"] for one in results.values()]
     failed = sum(1 for one in results.values() if one["failed"])
@@ -347,6 +347,7 @@ def _outcome(run: Run, value: Value) -> dict[str, Value]:
         "failed": not succeeded and not is_skipped,
         "skipped": is_skipped,
         "status": "skipped" if is_skipped else "failed" if is_crashed else "completed",
+        "outcome": "success" if succeeded else "n/a" if is_skipped or is_crashed else "failure",
     }
     files = value.get("outputs") if isinstance(value, dict) else None
     outputs: Value = {} if is_skipped or is_crashed else value
