@@ -310,6 +310,21 @@ def test_a_message_for_each_item_is_read_by_its_key(tmp_path: Path) -> None:
     assert result(tmp_path, text) == {"said": "no. 1, Echo: no. 0"}
 
 
+def test_numbers_of_items_are_no_values_from_outside() -> None:
+    text = workflow(
+        """
+  - {id: b, type: Shell, for_each: "{{inputs.names}}", inputs: {command: "echo {{each.index}} of {{each.count}}"}}
+  - {id: c, type: Shell, inputs: {command: "test {{blocks.b.metadata.count}} -gt {{blocks.b.metadata.count_failed}}"}}
+  - {id: d, type: Shell, for_each: "{{inputs.names}}", inputs: {command: "echo {{each.value}}"}}
+  - {id: e, type: Shell, for_each: "{{inputs.ports}}", inputs: {command: "echo {{each.key}}"}}
+  - {id: f, type: Shell, inputs: {command: "echo {{blocks.b['0'].stdout}}"}, depends_on: [b]}
+""",
+        "  done: '{{blocks.c.succeeded}}'",
+        INPUTS,
+    )
+    assert [one.step for one in check(text) if one.code == "WF501"] == ["d", "e", "f"]
+
+
 def test_items_that_the_block_does_not_read_are_counted_only(tmp_path: Path) -> None:
     text = workflow(
         "  - {id: b, type: Shell, for_each: [1, 2, 3], inputs: {command: echo x >> made}}\n"

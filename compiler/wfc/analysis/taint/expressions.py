@@ -61,6 +61,11 @@ class Uses:
             return base.as_list()
         if name in ("split", "batch", "slice"):
             return listed(base.item if name != "split" else only(base.whole), base.whole)
+        # The numbers that these two add are counted, and not part of a value from outside.
+        if name == "entries":
+            return listed(record({"key": only(base.whole), "value": base.item}), base.flow, base.bounded)
+        if name == "keyed":
+            return record({"results": only(self._mixed(base, args, named).whole)})
         if name == "map":
             return base.as_list(self._mapped(base.item, args, named))
         if name == "join":
