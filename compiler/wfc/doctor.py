@@ -417,7 +417,7 @@ def _check_journal(config: Config) -> Iterator[Result]:
 
 
 def _check_needs(config: Config) -> Iterator[Result]:
-    """Check that the agents and tools that compiled workflows name are there."""
+    """Check that the agents and tools that compiled workflows name exist."""
     from wfc_runtime.plan.explain import explain_plan
     from wfc_runtime.registry import Registry
 

@@ -231,7 +231,7 @@ class _Adding:
             conflicts = [] if overwrite else self.lock.conflicts(item, places)
             if conflicts:
                 several = ", ".join(f"`{path}`" for path in conflicts)
-                raise PackError(f"this project has its own {several}; --overwrite replaces what is there")
+                raise PackError(f"this project has its own {several}; --overwrite replaces existing files")
         self._check_names({*map(os.path.realpath, texts)})
         self._check_agents()
 

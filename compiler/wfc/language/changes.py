@@ -62,7 +62,7 @@ class Update(Shape):
     """One change of a field, or of a part of it.
 
     Objects on the way are created where there is nothing or null. A whole number is an index of a list. If a value on
-    the way is text or a number, or the operation does not fit the value that is there, the step fails.
+    the way is text or a number, or the operation does not fit the existing value, the step fails.
     """
 
     label = "a change"

@@ -75,7 +75,7 @@ class Shape:
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """The names of the required fields."""
     ONE_OF: ClassVar[tuple[str, ...]] = ()
-    """Fields of which one must be there, the usual one first."""
+    """Fields of which one must be present, the usual one first."""
     _EMPTY: ClassVar[dict[str, None]] = {}
     """The attributes of a shape without any field."""
     without: ClassVar[tuple[str, ...]] = ()

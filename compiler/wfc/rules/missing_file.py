@@ -1,6 +1,6 @@
 """A file that a workflow names is missing, or can't be used.
 
-The text of `instructions_file` becomes part of the module, so the file must be there when the workflow is compiled:
+The text of `instructions_file` becomes part of the module, so the file must exist when the workflow is compiled:
 text in UTF-8 (.md or .txt, at most 64 KiB), relative to the workflow, and inside the project. A link that leads out of
 the project is refused, too. The same holds for `imports` of the reactive language, which name YAML files beside the
 workflow or in a folder of workflows.

@@ -54,7 +54,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             for found in risks if not one.recovers else ():
                 if found.problem.kind is Kind.UNCHECKED_PARSE:
                     yield finding(
-                        found, help=f"give `{one.name}` a `fallback`, or say what to do with `on_error`"
+                        found, help=f"give `{one.name}` a `fallback`, or handle the failure with `on_error`"
                     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 _INPUTS = {
     "type": "object",
-    "description": "What the run starts with, by the name of the input. Those of a test go before those of the file.",
+    "description": "What the run starts with, by the name of the input. Those of a test override those of the file.",
 }
 _ANSWERS = {
     "type": "object",

@@ -229,7 +229,7 @@ _COMMANDS = {
         Prompt(name="status", description="Show how a run is doing.", arguments=[_RUN]),
     )
 }
-"""What a person asks of an agent, as `/workflow list` and so on. A workflow of the same name takes its place."""
+"""What a person asks of an agent, such as `/workflow list`. A workflow of the same name takes its place."""
 
 
 class PromptHandlers:

@@ -148,7 +148,7 @@ class Service(Leases, Protocol):
 
     def log(self, draft: Draft, *, actor: str | None = None) -> Reply:
         """Enter something into the journal of a run: an event of its history that moves nothing. The same content again
-        changes nothing and gets the entry that is there."""
+        changes nothing and gets the existing entry."""
 
     def journal(self, run: str) -> Book:
         """The journal of a run: what was logged, and what the reports of its steps say."""

@@ -4,7 +4,7 @@ A file is YAML with a top-level `phases`, or a `workflow.md` whose fences hold t
 translated to steps of the core, phase by phase:
 
 - each agent is a `delegate` step that takes a report, in a `parallel` step if its phase is parallel;
-- `check_files`, `git_snapshot` and `git_changes` steps find out what is there and what changed;
+- `check_files`, `git_snapshot` and `git_changes` steps find out which files exist and what changed;
 - a `set_state` step judges the reports; if the phase falls short, a person is asked (`<phase>-stop`);
 - a checkpoint is a `choice` (`<phase>-checkpoint`), and what the person wants changed goes into the next brief.
 

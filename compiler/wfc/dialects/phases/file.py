@@ -276,7 +276,7 @@ class Phase(Shape):
     )
     outputs = Field(
         TEXTS,
-        "Files or patterns, which must be there before the phase can end; other text is shown to the agents.",
+        "Files or patterns, which must exist before the phase can end; other text is shown to the agents.",
         example=["docs/design.md"],
     )
     completion = Field(

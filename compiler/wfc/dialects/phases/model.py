@@ -140,7 +140,7 @@ class PhaseNode:
 
     @property
     def files(self) -> list[Text]:
-        """The files that must be there at its end."""
+        """The files that must exist at its end."""
         return [*self.shape.files, *(one for member in self.members for one in member.agent.files)]
 
     def upstream(self) -> Iterator[PhaseNode]:

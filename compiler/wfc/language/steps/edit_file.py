@@ -42,5 +42,5 @@ class EditFile(Served):
         FLAG, "Whether to start from an empty file if it does not exist.", default=False
     )
     backup = Field(FLAG, "Whether to keep the file as it was, with `.bak` after its name.", default=True)
-    dry_run = Field(FLAG, "Whether to only say what would change.", default=False)
+    dry_run = Field(FLAG, "Whether to only report what would change.", default=False)
     atomic = Field(FLAG, "Whether one operation that fails undoes them all.", default=True)
