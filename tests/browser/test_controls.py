@@ -368,3 +368,19 @@ def test_hostile_text_of_256_kib_in_every_field_breaks_nothing(project: Box, ope
         open_tab.expected.extend(("status of 400", "status of 404"))  # type: ignore[attr-defined]
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400
         tab.close()
+
+
+def test_a_step_for_a_server_is_not_said_to_be_the_agents(project: Box, open_tab: Opened) -> None:
+    text = steps(
+        "{id: build, type: shell, command: make, runner: server}",
+        "{id: look, type: shell, command: make}",
+        name="served",
+    )
+    service = project.compile(text).service
+    run = str(service.start("served")["workflow_id"])
+    with serving(project.root) as served:
+        tab = open_tab(served, f"/runs/{run}")
+        expect(tab.locator("section.now")).to_contain_text("A server does this")
+        service.submit(run, "build", OK)
+        expect(tab.locator("section.now")).to_contain_text("The agent does this.")
+        tab.close()

@@ -401,6 +401,20 @@ def test_a_link_opens_the_page_once_and_the_key_leaves_the_address(
         context.close()
 
 
+def test_a_tab_without_a_valid_key_goes_on_when_another_one_gets_it(
+    project: Box, served: Page, open_tab: Opened
+) -> None:
+    open_tab.expected.append("status of 401")  # type: ignore[attr-defined]
+    waiting(project)
+    tab = open_tab(served)
+    tab.evaluate("localStorage.setItem('wfc.key', 'of.another-server')")
+    tab.reload()
+    expect(tab.get_by_text("This page needs a new link")).to_be_visible()
+    other = open_tab(served, "/runs", tab.context)
+    other.evaluate(f"localStorage.setItem('wfc.key', '{served.key}')")
+    expect(tab.locator(".message", has_text="Ship it?")).to_be_visible()
+
+
 def test_keys_move_between_places_and_rows_but_never_answer(
     project: Box, served: Page, open_tab: Opened
 ) -> None:

@@ -431,3 +431,15 @@ def test_a_child_is_in_the_chart_of_its_task(box: Box) -> None:
     picture = box.service.picture(first)
     assert picture["chart"] == "one"
     assert 'data-chart="one" data-state="look"' in picture["svg"]
+
+
+def test_a_picture_says_which_steps_are_for_a_server(box: Box) -> None:
+    box.compile(
+        steps(
+            "{id: build, type: shell, command: make, runner: server}",
+            "{id: look, type: shell, command: make}",
+            name="served",
+        )
+    )
+    run = str(box.service.start("served")["workflow_id"])
+    assert box.service.picture(run)["served"] == ["build"]

@@ -257,6 +257,12 @@ def svg_of(module: Module) -> str:
     return found
 
 
+def is_served(machine: AnyMachine, state: str) -> bool:
+    """Whether a step is for a server to do, if one does such steps."""
+    effect = machine.steps[state]
+    return isinstance(effect, Ask) and effect.runner == "server"
+
+
 def picture_reply(module: Module, task: str | None, machine: AnyMachine) -> Reply:
     """The picture, and the data of the chart that a page needs. A task that a named agent executes as
     one brief has no place in it."""
@@ -271,5 +277,6 @@ def picture_reply(module: Module, task: str | None, machine: AnyMachine) -> Repl
         "svg": svg_of(module),
         "names": names,
         "aliases": aliases_of(structure),
+        "served": [structure.nodes[state].title for state in machine.steps if is_served(machine, state)],
         "lines": dict(module.workflow.lines.get(task or module.workflow.name, {})),
     }

@@ -312,6 +312,11 @@ function locked() {
     Run <code>wfc ui</code> and open the link that it prints.</p>`, main);
 }
 
+// The new link was opened in another tab, whose key is also this tab's.
+addEventListener("storage", (event) => {
+  if (view?.key === "locked" && event.key === "wfc.key" && event.newValue) location.reload();
+});
+
 async function unlock() {
   const found = location.hash.match(/^#key=(.+)$/);
   if (!found) return;

@@ -396,7 +396,8 @@ class RunView {
       return html`<div class="wait"><p>${head}</p><p class="muted">Waits for its children: ${Object.entries(kids).map(([status, n]) => html`${n} ${status === "pending_action" ? "in progress" : status} `)}
         <a href="${this.base}/children">Show them</a></p></div>`;
     }
-    return html`<div class="wait"><p>${head}</p><p class="muted">${action.interrupted_since ? "A server was interrupted while doing this. " : ""}The agent does this.</p>
+    return html`<div class="wait"><p>${head}</p><p class="muted">${action.interrupted_since ? "A server was interrupted while doing this. " : ""}${
+      this.picture?.served.includes(action.step_id.split("@")[0]) ? "A server does this; where none does such steps, the agent." : "The agent does this."}</p>
       <dl class="facts">${Object.entries(parameters).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${name}</dt><dd class="clip">${text(value)}</dd>`)}</dl>
       ${isReadOnly() ? nothing : html`<details><summary>Hand in a result for the agent</summary><p class="muted">The history will say that you did.</p>${answerForm(form)}</details>`}</div>`;
   }
