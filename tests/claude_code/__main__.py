@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.claude_code.mission import MISSION, orchestrator
 from tests.claude_code.model import Block, Request, Script, say, serve, use
 
 ROOT = Path(__file__).parents[2]
@@ -220,6 +221,24 @@ def a_sub_agent_finishes_its_child(client: Client) -> None:
     )
 
 
+def a_mission_reads_the_texts_of_its_sub_agents(client: Client) -> None:
+    """the texts of a mission's sub-agents are its reports as the client frames them, in a second round too"""
+    client.wfc("init")
+    (client.project / ".mcp.json").unlink()
+    (client.project / "workflows" / "two-pages.yaml").write_text(MISSION)
+    client.wfc("compile")
+    options = ("--plugin-dir", str(ROOT / "plugin"), "--allowedTools", "mcp__plugin_wfc_wfc__*,Bash,Agent")
+    client.converse(orchestrator("mcp__plugin_wfc_wfc__"), "/wfc:workflow two-pages start", *options)
+    [run] = runs(client)
+    expect("write-checkpoint" in json.dumps(run), f"the run did not reach its checkpoint: {run}")
+    journal = json.loads(client.wfc("runs", "journal", run["workflow_id"], "--format", "json"))
+    tasks = [(one["task"].partition("/")[2], one["status"]) for one in journal["tasks"]]
+    expected = [("write-guide", "success"), ("write-notes", "partial"), ("write-notes@2", "success")]
+    expect(tasks == expected, f"tasks: {tasks}")
+    chosen = [one["chosen"] for one in journal["decisions"]]
+    expect(chosen == ["No"] * 3, f"decisions: {journal['decisions']}")
+
+
 def family(prefix: str) -> Script:
     """Starts a run, gives its child to a sub-agent, which stops too early and then works it when it is told to."""
 
@@ -305,6 +324,7 @@ SCENARIOS: tuple[Callable[[Client], None], ...] = (
     the_plugin_drives_a_run,
     the_project_side_offers_open_runs,
     a_sub_agent_finishes_its_child,
+    a_mission_reads_the_texts_of_its_sub_agents,
 )
 
 if __name__ == "__main__":
