@@ -50,6 +50,8 @@ class Script:
         self.kind: Kind = "object" if code.lstrip().startswith("{") else "expression"
         self.value_at: int | None = None
         """The start of the last statement, if statements have its value because none of them returns one."""
+        # Not an expression: the text may be the body of a function. It is one only if it has a value, since text with
+        # a mistake often parses as statements too.
         if self.error is not None:
             body = self._parse("(function(){", "\n})")
             last = None if body.has_error else _last_value(body)

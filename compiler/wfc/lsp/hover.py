@@ -41,6 +41,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             return said, (root.start, root.end)
         for count, part in enumerate(read.path, 1):
             span = site.text.at(part.start, part.end)
+            # A method has no type of its own to show.
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
                 kind = analysis.type_of_path(site.scope, names, _starting(site))

@@ -151,6 +151,7 @@ def _sound(language: str, inner: str | None, holes: Sequence[nodes.Node] = ()) -
         return None
     if any(use for names in builtin_names() for use in names.wrong(template)):
         return None
+    # With other precedence a hole would be torn apart: the new expression must contain each as a whole.
     kept = all(isinstance(hole, nodes.TemplateData) or mentions(expression, hole) for hole in holes)
     return text if kept else None
 

@@ -71,6 +71,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     seen: set[tuple[Mapping, str]] = set()
     for scope, one, schema in found:
         if schema is None:
+            # Not from a result with one schema, so no fix of a schema helps.
             yield _of_input(scope, one)
             continue
         name = str((one.problem.path or ("",))[-1])
@@ -126,6 +127,7 @@ def _schema(scope: ScopeTypes, path: Path | None) -> Mapping | None:
     if path is None or path[0] != "state":
         return None
     ways = scope.inference.definitions.by_field.get(str(path[1]), ())
+    # With several writers it is not clear which schema to change.
     steps = {way.step for way in ways if way.step is not None}
     step = steps.pop() if len(steps) == 1 else None
     tree = step.values.get("result_schema") if step is not None else None

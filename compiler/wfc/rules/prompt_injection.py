@@ -67,6 +67,7 @@ def _in_text(language: Language, taint: FileTaint, step: Step, text: Text) -> It
     around = Delimiters(text.template.text)
     for hole in holes_in(taint.pieces(step, text)):
         flow = hole.flow
+        # Inputs come from the caller of the workflow, whom the agent works for anyway.
         if flow is None or flow.level is not Level.OUTSIDE or _is_json(hole.node):
             continue
         start, end = text.template.span(hole.node)
@@ -110,6 +111,7 @@ def _fix(text: Text, hole: Hole, tag: str) -> Fix | None:
     template = text.template
     start, end = template.span(hole.node)
     first, last = template.text.rfind("{{", 0, start), template.text.find("}}", end) + 2
+    # Tags around a lone expression would turn its value into text.
     if template.lone or first < 0 or last < 2:
         return None
     changes = (Change(first, first, f"<{tag}>"), Change(last, last, f"</{tag}>"))

@@ -127,6 +127,7 @@ def with_logged(report: Json, logged: Iterable[Mapping[str, Json]], most_bytes: 
         }
         section = merged[_SECTIONS[kind]]
         known = [one for one in section if isinstance(one, dict) and is_same(kind, one, said)]
+        # What the report has already is skipped, unless the log adds a resolution.
         if known and not (said.get("resolution") and not known[0].get("resolution")):
             continue
         if size_of(said) >= room:
@@ -169,7 +170,9 @@ def prepared(
     try:
         check_plain(answer, limits.result_bytes, limits.nesting)
     except NotPlainError:
+        # The machine reports what is wrong with such an answer.
         return answer
+    # A timeout is a failure of the step, not a report.
     if isinstance(answer, dict) and answer.get("timed_out") is True:
         return answer
     report, unreadable = effect.read(pending, answer)

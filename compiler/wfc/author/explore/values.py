@@ -39,6 +39,8 @@ class Maker:
     def plain(self) -> Any:
         """The simplest valid value; `Unfit` if none is found."""
         plain = self._plain(self._root, 0)
+        # The simplest value may violate keywords that `_plain` ignores, such as `not` or `uniqueItems`. One of its
+        # variants often fits.
         for value in (_with_texts(plain, self._shape), plain, *self.edges()):
             if self.fits(value):
                 return value
@@ -56,6 +58,7 @@ class Maker:
                 yield value
 
     def random(self, random: Random) -> Any:
+        # Keywords that `_random` ignores make some values invalid; a few attempts are enough in practice.
         for _ in range(10):
             value = self._random(self._root, (), random, 0)
             if self.fits(value):
@@ -79,6 +82,7 @@ class Maker:
             below = known.get(first, self._plain(inner, depth + 1))
             return {**known, first: self._put(below, tuple(rest), value, inner, depth + 1)}
         items = resolved.get("items", {})
+        # The first item stands for all of them.
         known_items = base if isinstance(base, list) and base else [self._plain(items, depth + 1)]
         return [self._put(known_items[0], tuple(rest), value, items, depth + 1), *known_items[1:]]
 
@@ -213,6 +217,7 @@ class Maker:
 
     def _random(self, schema: Any, place: tuple[str | int, ...], random: Random, depth: int) -> Any:
         hints = self._hints.get(place, ())
+        # Hints are the values that conditions compare with: random values alone rarely meet them.
         if hints and random.random() < 0.6:
             return random.choice(list(hints))
         if isinstance(schema, Mapping) and (schema.get("anyOf") or schema.get("oneOf")):

@@ -164,6 +164,7 @@ def _alike(value: Expr, other: Expr) -> Expr:
     truth = _truth_of(other)
     if value.is_constant and isinstance(value.constant, str) and value.constant.lower() in _TRUTH:
         wants_bool = truth is not None or (other.type == "bool" and not other.is_constant)
+        # Compared with anything else, the text `true` stays a text.
         return literal(_TRUTH[value.constant.lower()], value.start, value.end) if wants_bool else value
     return value
 

@@ -107,6 +107,8 @@ def _workflow(file: PhasesFile, definition: str) -> str:
         key, value = entry.key.text, plain(entry.value)
         is_said = key in _TITLES and said.get(key) == (value.strip() if isinstance(value, str) else value)
         has_template = "{{" in str(value) or "{%" in str(value) or "{#" in str(value)
+        # What definition.md has is not repeated here. A text with `{{` stays, because the definition is not a
+        # template.
         if key != "phases" and (not is_said or has_template):
             top[key] = value
     parts = [f"---\n{write_yaml(top)}---\n", f"# Workflow: {_title(file)}\n", _chart(file)]
@@ -154,6 +156,7 @@ def _phase(node: Mapping) -> list[str]:
             prompts.append((role, prompt.rstrip()))
     parts = [f"## Phase {data.get('number')}: {title}\n", f"```yaml\n{write_yaml({'phase': data})}```\n"]
     for role, prompt in prompts:
+        # A fence must be longer than every run of backticks in the prompt.
         ticks = "`" * max(3, *(len(found) + 1 for found in re.findall(r"`+", prompt)), 3)
         parts += [f"#### Agent Prompt: {role}\n", f"{ticks}\n{prompt}\n{ticks}\n"]
     return parts

@@ -46,6 +46,7 @@ class TemporalArchive(TemporalViews):
         found = []
         async for execution in self._executions(query):
             row = await listed(execution)
+            # A retry continues a failed run in a new execution under the same id, so only the latest one counts.
             if row["status"] != "failed" or await self._is_latest(execution):
                 found.append({name: value for name, value in row.items() if name != DETAILS})
         return sorted(found, key=lambda row: str(row["updated"]))
@@ -123,7 +124,7 @@ class TemporalArchive(TemporalViews):
     async def _discard(self, runs: Sequence[str]) -> None:
         for run in runs:
             await self._delete_execution(run, (await self._calls.rpc.describe(run)).run_id)
-        # The server deletes in the background, and whoever starts a run with such an id meanwhile finds the old one.
+        # The server deletes in the background; until then, a start of a run with such an id finds the old one.
         for run in runs:
             for _ in range(round(_DELETION / _PAUSE)):
                 try:
