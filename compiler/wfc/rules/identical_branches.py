@@ -82,8 +82,10 @@ def _form(node: Node, steps: list[Step]) -> object:
 def _data(node: Node, places: dict[str, int], key: str) -> object:
     match node:
         case Scalar():
+            # Ids are unique in a workflow, so equal branches must differ in them.
             if key == "id" or (key in _JUMPS and node.text in places):
                 return places.get(node.text, node.text)
+            # With the type: in Python, `1`, `1.0` and `True` are equal.
             return (type(node.value).__name__, node.value)
         case Sequence():
             return [_data(item, places, "") for item in node.items]

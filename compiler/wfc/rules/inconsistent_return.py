@@ -64,6 +64,7 @@ def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
         return
     note = Note(f"{language.call(valued)} returns a value", valued.span)
     for step in returns:
+        # An unknown field may be a misspelt `value`, which another rule reports.
         if "value" not in step.values and step.FIELDS.keys() >= {
             entry.key.text for entry in step.node.entries
         }:

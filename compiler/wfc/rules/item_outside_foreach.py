@@ -65,6 +65,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 def _copes(site: Site, read: Read) -> bool:
     """Whether the template handles a missing `previous`, or the name is a later key of `updates` (WF212)."""
+    # One task may be run by sequential and by concurrent steps, so a task may test whether it has `previous`.
     both_ways = read.guarded and read.root == PREVIOUS and isinstance(site.scope, Task)
     return both_ways or site.names.comes_later(read.root)
 

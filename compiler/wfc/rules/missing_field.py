@@ -49,6 +49,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         yield _no_workflow(file, file.document.root)
     for shape in file.shapes:
         missing = [name for name in shape.REQUIRED if is_missing(shape, name)]
+        # The first one stands for all of them: it is the usual one.
         if shape.ONE_OF and all(is_missing(shape, name) for name in shape.ONE_OF):
             missing.append(shape.ONE_OF[0])
         yield from (_finding(shape, name, shape.FIELDS[name]) for name in missing if name != _BOUND)

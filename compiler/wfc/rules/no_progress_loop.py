@@ -84,6 +84,7 @@ def _to_itself(language: Language, step: Step) -> Finding:
 
 def _may_change(loops: Loops, loop: Loop, text: Text) -> bool:
     template = text.template
+    # The clock, for example, changes without a step.
     if _CHANGING & {use.name for use in (*template.functions, *template.filters)}:
         return True
     for read in template.reads:

@@ -81,6 +81,8 @@ def _files(language: Language, parallel: Step) -> Iterator[Finding]:
     for branch, steps in parallel.concurrent().items():
         for file in (file for step in walk(steps) for file in written_by(step)):
             name, step, path = file
+            # Within one branch the steps run in order, so only writes of different branches clash. One finding per
+            # write is enough.
             for other, (_, writer, place) in written.setdefault(name, []):
                 if other != branch and may_clash(writer, step):
                     yield Finding(

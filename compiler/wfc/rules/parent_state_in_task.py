@@ -62,6 +62,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for access in state_access(file):
         for stranger in access.strangers:
             if stranger.owner is not None:
+                # Computed for the first finding: most files have none.
                 run_by = runners(file.workflow) if run_by is None else run_by
                 yield _finding(file.language, access, stranger, stranger.owner, run_by)
 

@@ -46,6 +46,7 @@ _PLACES = {
 @rule("WF502", "quoted-injection", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
     for hole in command_holes(file):
+        # WF501 reports the values outside of quotes.
         if hole.spot.quote and not hole.spot.unsure:
             yield Finding(
                 hole.span,
@@ -85,6 +86,7 @@ def _fix(hole: CommandHole) -> Fix | None:
         return None
     start, end = hole.braces
     dashes = hole.dashes()
+    # If the `--` belongs right before the value, it must come before the opening quote, which this fix removes.
     inside = bool(dashes) and dashes[0].start == start
     changes = [
         *([] if inside else dashes),

@@ -82,6 +82,7 @@ def _fix(site: Site, places: list[tuple[int, int]], name: str, instead: str) -> 
 
 def _instead(language: Language, site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
     """The name that was probably meant, and the help."""
+    # The hints below are about Jinja's functions and words.
     is_script = site.text.template.language == "javascript"
     if name in FUNCTIONS and not is_script:
         return f"{name}()", f"`{name}` is a function: write `{name}()`"

@@ -97,6 +97,7 @@ def _finding(step: Step, node: Scalar, names: Nearest) -> Finding:
 
 def _way_out(step: Step, node: Scalar, names: Nearest) -> tuple[str, Fix | None]:
     name = node.text.strip().lower().replace("-", "_")
+    # Authors often write the kind of a prompt as its type.
     if name in PROMPT_KINDS:
         return f"write `type: prompt` and `prompt_type: {name}`", _prompt(step, node, name)
     if name in _HINTS:

@@ -53,7 +53,10 @@ def check(file: SourceFile) -> Iterator[Finding]:
         return
     used = _used_tasks(workflow)
     unused = [entry for entry in node.entries if entry.key.text not in used]
+    # A task that only unused tasks run is unused as well. The note shows why, since the author sees a step that runs
+    # it.
     only_from = _named_by_unused(workflow, used) if unused else {}
+    # If no task is left, their key goes as well: `tasks:` without a value is an error.
     none_left = _remove_all(workflow) if len(unused) == len(node.entries) else None
     for entry in unused:
         name = entry.key.text

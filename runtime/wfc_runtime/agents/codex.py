@@ -49,6 +49,7 @@ class Codex(Adapter):
         if call.tools is not None:
             words += ["--sandbox", _SANDBOXES[tuple(sorted(call.tools))]]
         words += ["--model", call.model] if call.model else []
+        # `-` makes it read the prompt from standard input.
         return [*words, "resume", call.session, "-"] if call.resumes and call.session else [*words, "-"]
 
     def tool_name(self, tool: str) -> str:
@@ -81,6 +82,7 @@ class Codex(Adapter):
         if session is None and is_unusable_session(call, errors):
             return Outcome("gone", message=errors.strip(), **about)
         failures = [_message(one) for one in events if one.get("type") in ("turn.failed", "error")]
+        # Without this event the output was cut off, even if the exit code is 0.
         completed = any(one.get("type") == "turn.completed" for one in events)
         if failures or code or not completed:
             said = failures[-1] if failures else ""
@@ -117,6 +119,7 @@ def _command(item: dict[str, Any]) -> str:
         words = shlex.split(text)
     except ValueError:
         return text
+    # It reports `bash -lc 'make test'` for the command `make test`, which permissions and steps name.
     is_wrapped = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc")
     return words[2] if is_wrapped else text
 

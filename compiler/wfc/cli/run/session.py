@@ -115,6 +115,7 @@ def work(
 
 def _resuming(run: str, state: Path | None) -> str:
     """The command that continues a run."""
+    # A shell that continues the run has the same variable, so the option would repeat it.
     is_known = state is None or str(state) == os.environ.get("WFC_STATE")
     return f"wfc runs {'' if is_known else f'--state {shlex.quote(str(state))} '}resume {run}"
 

@@ -69,6 +69,7 @@ def _from_item(task: Task, step: ParallelForeach) -> dict[str, Node]:
     """An item fills inputs by name if it is an object; otherwise it is the one input without a default."""
     needed = without_default(task)
     others = [name for name in task.inputs or () if name not in needed]
+    # In the other cases the core's foreach binds an item correctly: to a single input, or by name to several.
     if len(needed) != 1 or not others:
         return {}
     at = step.span
