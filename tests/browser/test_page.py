@@ -189,6 +189,27 @@ def test_a_page_goes_on_when_its_server_was_killed_and_is_back(project: Box, ope
     open_tab.said.clear()  # type: ignore[attr-defined]  # the browser reports each failed request
 
 
+def test_a_place_that_was_chosen_while_the_server_was_away_is_shown_when_it_is_back(
+    project: Box, open_tab: Opened
+) -> None:
+    """Its script was never loaded: the address must not be that of one place and the page that of another."""
+    run = waiting(project)
+    with serving(project.root, serve=True, forked=False) as first:
+        tab = open_tab(first)
+        expect(tab.get_by_role("img", name="live", exact=True)).to_be_visible()
+        os.kill(first.process.pid, signal.SIGKILL)
+        first.process.wait()
+        expect(tab.locator(".lost")).to_be_visible()
+        tab.get_by_role("link", name="Runs").click()
+        expect(tab.get_by_role("alert")).to_contain_text("the server does not answer")
+        expect(tab.locator(".gates")).to_have_count(0)
+        expect(tab.get_by_role("button", name="Try again")).to_be_visible()
+    with serving(project.root, serve=True, port=first.port):
+        expect(tab.locator(f"tr[data-run='{run}']")).to_be_visible()
+        tab.close()
+    open_tab.said.clear()  # type: ignore[attr-defined]  # the browser reports each failed request
+
+
 def test_eight_tabs_are_live_at_the_same_time(project: Box, served: Page, open_tab: Opened) -> None:
     first = open_tab(served)
     tabs = [first, *(open_tab(served, "/", first.context) for _ in range(7))]

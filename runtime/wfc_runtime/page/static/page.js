@@ -32,13 +32,15 @@ export class Refusal extends Error {
   }
 }
 
+const offline = () => new Refusal(0, { code: "offline", message: "the server does not answer", hint: "Is `wfc ui` still running?" });
+
 async function request(path, options = {}) {
   let reply;
   const headers = { Authorization: `Bearer ${kept.get("key")}`, ...options.headers };
   try {
     reply = await fetch(path, { ...options, headers });
   } catch {
-    throw new Refusal(0, { code: "offline", message: "the server does not answer", hint: "Is `wfc ui` still running?" });
+    throw offline();
   }
   if (reply.ok) return reply;
   const text = await reply.text();
@@ -64,7 +66,7 @@ export const api = {
     asked.onload = () => asked.status === 200 && asked.responseXML
       ? resolve(document.importNode(asked.responseXML.documentElement, true))
       : reject(new Refusal(asked.status, { code: "picture", message: "there is no chart of this version" }));
-    asked.onerror = () => reject(new Refusal(0, { code: "offline", message: "the server does not answer" }));
+    asked.onerror = () => reject(offline());
     asked.send();
   }),
   // A link can't send the key, so a download is fetched first.
@@ -205,6 +207,16 @@ function nowhere() {
   render(html`<h1>Nothing here</h1><p class="empty">This page has no place <code>${line(location.pathname)}</code>.<br><a href="/">To the inbox</a></p>`, main);
 }
 
+// The script of a place could not be had. A browser may keep that failure, so only a new document asks again.
+function unloaded() {
+  view = { key: "unloaded" };
+  titled("Not loaded · wfc");
+  main.replaceChildren();
+  delete main._$litPart$;
+  const again = html`<p><button @click=${() => location.reload()}>Try again</button></p>`;
+  render(html`<h1>Not loaded</h1>${problem(offline())}${again}`, main);
+}
+
 async function show() {
   const found = placeOf(location.pathname);
   top();
@@ -220,7 +232,13 @@ async function show() {
   }
   view?.close?.();
   view = { key };
-  const module = await import(`./${name}.js`);
+  let module;
+  try {
+    module = await import(`./${name}.js`);
+  } catch {
+    if (view.key === key) unloaded();
+    return;
+  }
   if (view.key !== key) return;
   main.replaceChildren();
   delete main._$litPart$;
@@ -382,6 +400,7 @@ async function start() {
     if (news.live) {
       live = news.live;
       top();
+      if (live.state === "live" && view?.key === "unloaded") location.reload();
       return;
     }
     if (news.changes.length || news.resync) recount();
