@@ -20,6 +20,10 @@ SERVER = "wfc serve --toolsets core,author,debug"
 PREPARE = "wfc compile"
 
 
+class PreparationError(Exception):
+    """The command that prepares a project has failed."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
@@ -31,7 +35,12 @@ def main(arguments: list[str] | None = None) -> int:
     for suite in suites:
         chosen = [case for case in suite.cases() if given.only in case.id and _is_for(case, given.engine)]
         if chosen:
-            outcomes += _try_all(suite, chosen, given)
+            try:
+                outcomes += _try_all(suite, chosen, given)
+            except (OSError, PreparationError) as error:
+                # Nothing was tried, which is not a failing case.
+                print(f"{suite.language}: {error}", file=sys.stderr)
+                return 2
     if given.json:
         print(json.dumps(as_json(suites, outcomes), indent=2, ensure_ascii=False))
     else:
@@ -64,9 +73,7 @@ def prepare_project(suite: Suite, folder: Path, command: str) -> None:
                 shlex.split(command), cwd=folder, capture_output=True, text=True, check=False
             )
             if done.returncode:
-                raise SystemExit(
-                    f"{command} failed in the project of {suite.language}:\n{done.stdout}{done.stderr}"
-                )
+                raise PreparationError(f"`{command}` failed:\n{done.stdout}{done.stderr}")
 
 
 def outcome_of(implementation: Implementation, case: Expanded) -> Outcome:

@@ -220,6 +220,15 @@ def test_the_runner_reports_every_difference(
     )
 
 
+@pytest.mark.parametrize("option", ["--prepare", "--server"])
+def test_a_program_that_does_not_start_is_no_failing_case(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["phases", "--prepare", "", option, "no-such-program"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, "no-such-program" in shown.err) == ("", True)
+
+
 def test_a_checker_can_be_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     checker = shlex.join(command("check", "--format", "json"))
     server = shlex.join(command("serve", "--toolsets", TOOLSETS))

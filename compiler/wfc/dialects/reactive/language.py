@@ -21,6 +21,7 @@ only notation (WF219), and `max_parallel` limits how many sub-agents run at the 
 
 _QUOTED = "quote it: `{{ shquote(...) }}`"
 _ADVICE = {
+    "WF103": "run it with a parallel_foreach (`sub_agent_task`), or remove it",
     "WF108": "move what both need into a workflow that includes neither",
     "WF402": "add `max_iterations`",
     "WF501": _QUOTED,

@@ -107,7 +107,7 @@ class _Translation:
         keys |= self._state(self.main)
         if file.config and file.config.timeout_seconds:
             keys["deadline"] = file.config.timeout_seconds.node
-        keys["tasks"] = keyed(at, tasks) if tasks else None
+        keys["tasks"] = keyed(at, tasks, places_of(file.node.get("sub_agent_tasks"))) if tasks else None
         return mapping(at, **keys)
 
     def names(self) -> dict[str, str]:
