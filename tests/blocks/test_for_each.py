@@ -310,6 +310,40 @@ def test_a_message_for_each_item_is_read_by_its_key(tmp_path: Path) -> None:
     assert result(tmp_path, text) == {"said": "no. 1, Echo: no. 0"}
 
 
+def test_an_item_has_the_outputs_of_its_block_under_all_their_names(tmp_path: Path) -> None:
+    child = workflow(
+        '  - {id: e, type: EchoBlock, inputs: {message: "for {{inputs.v}}"}}',
+        '  said: "{{blocks.e.message}}"',
+        "inputs:\n  v: {type: str}",
+        "child",
+    )
+    text = workflow(
+        """
+  - {id: w, type: Workflow, for_each: [a, b], inputs: {workflow: child, inputs: {v: "{{each.value}}"}}}
+  - {id: r, type: RenderTemplate, for_each: [a], inputs: {template: hi}}
+  - {id: f, type: CreateFile, for_each: [a], inputs: {path: "{{tmp}}/a", content: x}}
+  - {id: e, type: EchoBlock, for_each: [a], inputs: {message: x}}
+""",
+        """
+  call: "{{blocks.w['1'].success}} {{blocks.w['1'].outputs.workflow}} {{blocks.w[1].total_blocks}}"
+  said: "{{blocks.w['1'].said}}"
+  alias: "{{blocks.r['0'].rendered}} {{blocks.f['0'].file_path == blocks.f['0'].outputs.path}}"
+  state: "{{blocks.e['0'].success}} {{blocks.r['0'].outputs.success}}"
+""",
+    )
+    assert result(tmp_path, text, child) == {
+        "call": "True child 1",
+        "said": "for b",
+        "alias": "hi True",
+        "state": "True True",
+    }
+    assert [
+        one.message
+        for one in check(text.replace(".total_blocks", ".execution_time_ms"))
+        if one.code == "WF206"
+    ] == ["the time of one call of a `for_each` is not recorded"]
+
+
 def test_numbers_of_items_are_no_values_from_outside() -> None:
     text = workflow(
         """

@@ -483,9 +483,37 @@ class Site(Results):
         self._check_item(node, first, others)
         found = self._of(node, at, f".results[{first.name!r}]", first.start, first.end)
         if others and others[0].name not in OF_ITEM:
-            found = extended(found, "outputs", others[0].start, others[0].start)
+            others = [Part("outputs", others[0].start, others[0].start), *others]
+        if len(others) > 1 and others[0].name == "outputs":
+            outputs = extended(found, "outputs", others[0].start, others[0].end)
+            found, others = self._output_of_item(node, found, outputs, others[1]), others[2:]
         found = _further(found, others)
         return found if self.bare or self.has_run(node) else piped(found, "default(none)", "any")
+
+    def _output_of_item(self, node: BlockNode, item: Expr, outputs: Expr, part: Part) -> Expr:
+        """An output of one item, also by its other names; of a call also what is known without an output."""
+        kind, place = node.kind, (part.start, part.end)
+        assert kind is not None
+        declared = kind.outputs.get(part.name) if part.name not in (node.block.outputs or {}) else None
+        if declared is not None:
+            for name in declared.path.split("."):
+                outputs = extended(outputs, name, *place)
+            return outputs
+        succeeded = extended(item, "succeeded", *place)
+        if part.name == "success" and not kind.is_open:
+            return succeeded
+        found = extended(outputs, part.name, *place)
+        if not kind.is_open or part.name not in OF_CALL:
+            return found
+        if part.name == "execution_time_ms":
+            raise UnresolvedError("WF206", "the time of one call of a `for_each` is not recorded", *place)
+        self.world.asked.setdefault(node.name, {})[part.name] = None
+        standing = succeeded if part.name == "success" else self._of_call(node, part, part)
+        assert standing is not None
+        return Expr(
+            (*found.pieces, Piece(" | default(", *place), *standing.pieces, Piece(")", *place)),
+            reads=found.reads,
+        )
 
     def _check_item(self, node: BlockNode, key: Part, rest: list[Part]) -> None:
         """Report a key that no item has, such as the name of an output without an item."""
