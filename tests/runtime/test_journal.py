@@ -171,8 +171,11 @@ def test_the_task_of_a_step_that_was_given_is_the_step(box: Box) -> None:
         assert reply["task_id"] == f"{run}/work"
         assert "submit_result" in reply["next"]
     assert kinds(box, run) == ["started"]
+    # A part of the step is another task, although the same agent works on it.
+    part = StartedTask(run, "A part of it", agent="writer", parent="work")
+    assert log(box, part)["task_id"] == f"{run}/t1"
     box.service.submit(run, "work", {"response": "text"})
-    assert log(box, StartedTask(run, "work"))["task_id"] == f"{run}/t1"
+    assert log(box, StartedTask(run, "work"))["task_id"] == f"{run}/t2"
 
 
 def test_a_task_never_has_the_name_of_a_step(box: Box) -> None:

@@ -368,7 +368,8 @@ class StartedTask(Draft):
         """The pending step that the caller was given: by its name, or because it is the only one of that agent."""
         pending = list(book.subject.now.pending)
         named = [one for one in pending if self.title in (one, one.partition("@")[0])]
-        if not named and self.agent:
+        # A task with a pending step as its parent is a part of that step, and not the step itself.
+        if not named and self.agent and self.parent not in pending:
             named = [one for one in pending if book.whose(one)[1] == self.agent]
         # With several candidates a guess could attach work to the wrong step.
         return named[0] if len(named) == 1 else None
