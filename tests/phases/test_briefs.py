@@ -162,3 +162,19 @@ def test_a_call_in_the_file_of_an_agent_is_reported_where_the_file_is_the_brief(
     for one in found:
         assert "`scout`, which is .claude/agents/scout.md, calls `start_task`" in one.message
         assert one.span.text.startswith("scout")
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ("agents: {type: Plan}", "WF006"),
+        ("agents: [{type: Plan}], completion: {a: {b: c}}", "WF006"),
+        ("agents: []", "WF005"),
+        ("agents: [{type: Plan}], outputs: []", "WF415"),
+    ],
+)
+def test_a_key_of_another_type_is_reported_once_and_not_as_missing(keys: str, code: str) -> None:
+    text = f"name: x\nproof: none\nphases:\n  - {{number: 1, {keys}}}\n"
+    config = Config(Path(".").resolve())
+    file = load_file("workflows/x.yaml", text.encode(), config, Project(config))
+    assert [one.code for one in check_file(file)] == [code]

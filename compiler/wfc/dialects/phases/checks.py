@@ -224,8 +224,9 @@ def check_mission(mission: Mission, reports: Reports) -> None:
         _check_writers(phase, reports)
         if phase.is_parallel:
             _check_scopes(phase, reports)
-        delivers = phase.shape.outputs or any(member.agent.outputs for member in phase.members)
-        if phase.members and not delivers and not phase.shape.completion:
+        says = phase.shape.outputs or phase.shape.completion or _has_unread(phase, "outputs", "completion")
+        delivers = says or any(member.agent.outputs for member in phase.members)
+        if phase.members and not delivers:
             message = (
                 f"nothing says when phase {phase.number} is done: it has neither `outputs` nor `completion`"
             )
@@ -237,11 +238,18 @@ def check_mission(mission: Mission, reports: Reports) -> None:
 
 
 def _check_gate(phase: PhaseNode, reports: Reports) -> None:
-    if not phase.members and not phase.shape.agents and phase.shape.node.entry("checkpoint") is None:
+    has_agents = phase.members or phase.shape.agents or _has_unread(phase, "agents")
+    if not has_agents and phase.shape.node.entry("checkpoint") is None:
         message = f"phase {phase.number} has neither agents nor a `checkpoint`"
         reports.add(
             "WF005", phase.span, message, "add `agents`, or `checkpoint: human` for a gate", phase=phase.id
         )
+
+
+def _has_unread(phase: PhaseNode, *keys: str) -> bool:
+    """Whether one of these keys has a value of another type than expected, which is reported as such."""
+    shape = phase.shape
+    return any(shape.node.entry(key) is not None and key not in shape.values for key in keys)
 
 
 def _check_agent(member: Member, phase: PhaseNode, known: Agents, reports: Reports) -> None:
