@@ -511,11 +511,118 @@ def test_labels_are_set_only_after_a_person_has_agreed(
     assert not (work / "owned").exists()
 
 
+PROGRAM = """\
+#!/bin/sh
+{{ printf %s "${{0##*/}}"; printf ' <%s>' "$@"; echo; }} >> {folder}/calls
+case "${{0##*/}} $1 $2" in
+  "kubectl get"*) printf old:1;;
+  "kubectl set"*) test -e {folder}/set || {{ touch {folder}/set; exit 1; }};;
+  "gh pr view") cat {folder}/pr.json;;
+  "gh pr checks") echo '[{{"name": "ci", "bucket": "pass"}}]';;
+  "gh label create") exit 1;;
+  "gh issue create") echo https://github.com/acme/incidents/issues/1;;
+esac
+"""
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """docker, kubectl and gh only note how they were called. This returns what is new."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("docker", "kubectl", "gh"):
+        (programs / name).write_text(PROGRAM.format(folder=tmp_path), encoding="utf-8")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+
+    def called() -> list[str]:
+        lines = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+        (tmp_path / "calls").unlink()
+        return lines
+
+    return called
+
+
+def test_an_image_that_can_not_be_rolled_out_is_replaced_by_the_one_before(
+    tmp_path: Path, work: Path, calls: Callable[[], list[str]]
+) -> None:
+    image, target = "r.example.org/t/api:1.0.0", "<--namespace=default> <--> <deployment/api>"
+    inputs = {"service_name": "api", "version": "1.0.0", "registry": "r.example.org/t"}
+    found = drive(tmp_path, "deploy-service", {**inputs, "health_url": "https://api.example.org"}, nobody)
+    assert found["result"]["status"] == "rolled_back", found
+    assert calls() == [
+        f"docker <build> <--tag={image}> <--> <.>",
+        f"docker <run> <--rm> <--entrypoint=sh> <--> <{image}> <-c> <--> <make test>",
+        f"docker <push> <--> <{image}>",
+        "kubectl <get> <--namespace=default> "
+        '<--output=jsonpath={..containers[?(@.name=="api")].image}> <--> <deployment/api>',
+        f"kubectl <set> <image> {target} <api={image}>",
+        f"kubectl <set> <image> {target} <api=old:1>",
+    ]
+
+
+TEXT = 'It\'s `$(touch owned)` -- "fine"'
+"""What an agent may write, which no shell may take for a command."""
+
+
+def test_an_incident_ends_with_a_record_in_the_tracker(
+    tmp_path: Path, work: Path, calls: Callable[[], list[str]]
+) -> None:
+    said: dict[str, Any] = {
+        "assess-facts": {
+            "summary": "Down.",
+            "likely_cause": "A release.",
+            "confidence": "high",
+            "advice": "x",
+        },
+        "choose-action": {"selected": "Roll back"},
+        "confirm-roll-back": {"confirmed": True},
+        "write-record": {"response": TEXT},
+        "show-record": {"acknowledged": True},
+    }
+    inputs = {
+        "service": "api",
+        "alert": "The api is down.",
+        "severity": "sev1",
+        "tracker": {"owner": "acme", "repo": "incidents"},
+        "probes": [{"label": "pods", "command": "echo 'two pods'; exit 3"}],
+    }
+    found = drive(tmp_path, "incident-triage", inputs, lambda step, given: said[step])
+    assert found["result"]["issue_url"] == "https://github.com/acme/incidents/issues/1", found
+    undone, *labels, issue = calls()
+    assert undone == "kubectl <rollout> <undo> <--namespace=default> <--> <deployment/api>"
+    assert labels == [
+        f"gh <label> <create> <--repo=acme/incidents> <{label}>" for label in ("incident", "sev1")
+    ]
+    assert issue.endswith(f"<--label=incident> <--label=sev1> <--body={TEXT}>")
+    assert not (work / "owned").exists()
+
+
+def test_a_clean_pull_request_is_merged_as_it_was_reviewed(
+    tmp_path: Path, work: Path, calls: Callable[[], list[str]]
+) -> None:
+    pull = {
+        "title": "x",
+        "body": None,
+        "state": "OPEN",
+        "isDraft": False,
+        "changedFiles": 2,
+        "headRefOid": "abc",
+    }
+    (tmp_path / "pr.json").write_text(json.dumps(pull), encoding="utf-8")
+    inputs = {"owner": "acme", "repo": "api", "pr_number": 7, "auto_merge": True}
+    verdict = {"blocking": [], "risk": "low", "summary": TEXT}
+    found = drive(tmp_path, "pr-automation", inputs, lambda *_: verdict)
+    assert found["result"]["decision"] == "merged", found
+    assert calls()[2:] == [
+        "gh <pr> <merge> <--squash> <--repo=acme/api> <--match-head-commit=abc> <--> <7>",
+        f"gh <pr> <comment> <--repo=acme/api> <--body=Merged after review, low risk. {TEXT}> <--> <7>",
+    ]
+    assert not (work / "owned").exists()
+
+
 NOT_EXECUTED = {
-    "deploy-service": "it needs docker and a cluster",
-    "ship-release": "it needs docker and a cluster",
-    "pr-automation": "it needs a pull request on GitHub",
-    "incident-triage": "it needs a cluster and a tracker",
+    "ship-release": "it waits for a healthy service",
     "interactive-planning": "it only makes a folder, before a tool of the client writes the plan",
 }
 """Workflows whose commands are not executed in a scratch repository, and why."""
