@@ -184,7 +184,7 @@ def test_the_failure_of_a_branch_counts_at_the_parallel_step_that_handles_it(pro
         (
             "{result: stopped}",
             "{failure: x}",
-            "21:23: failed: two failures stop it: the run completed, and should fail",
+            "21:23: failed: two failures stop it: the run completed, but should fail",
             [],
         ),
         (

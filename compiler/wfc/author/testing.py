@@ -69,7 +69,7 @@ def _ending(case: Case, reply: abc.Mapping[str, Any]) -> Iterator[Mismatch]:
             yield Mismatch(expect.result.span, "the result is another", expect.result.value, reply["result"])
         return
     if reply["status"] != "failed":
-        yield Mismatch(expect.failure.span, f"the run {reply['status']}, and should fail", has_values=False)
+        yield Mismatch(expect.failure.span, f"the run {reply['status']}, but should fail", has_values=False)
         return
     got = {
         "step": error.get("step_id", "").partition("@")[0],

@@ -3,7 +3,7 @@
 Where both languages mean the same, the node is Jinja's: names, paths, comparisons, `&&` and `||`, conditionals,
 literals. `x.length` is the filter `length`, `a ?? b` and `a?.b` the filter `default`, and `shquote(x)` the filter
 `shquote`. A call is a call; a function is a macro whose body is its result, or, if it has several statements, whose
-`defaults` have all that they use; a parameter that is taken apart is a tuple of its names; operators without a
+`defaults` have all that they use; a destructured parameter is a tuple of its names; operators without a
 counterpart are calls of a name that no author can write.
 """
 

@@ -1,7 +1,7 @@
 """The steps of a graph of dependencies, arranged so that each begins when what it depends on has ended.
 
 A dialect with dependencies gives its steps in waves, one parallel step after the other. That order is right and every
-check knows it, but a step waits for a whole wave. Here the waves are taken apart. Where everything that follows depends
+check knows it, but a step waits for a whole wave. Here the waves are split. Where everything that follows depends
 on everything before, the sequence is kept, since nothing would begin earlier. Between two such places the branches of
 all waves become those of one parallel step, and each branch waits for the ends of others. Steps that form a chain share
 a branch.
@@ -34,7 +34,7 @@ def scheduled(steps: list[Step], needs: Needs) -> list[Step]:
     units = list(_units(steps, needs))
     # Two nodes with one name, or one that is not in the graph: the dependencies are not reliable.
     if len({unit.name for unit in units}) < len(units) or not all(unit.name in needs for unit in units):
-        return steps  # Checks have reported why the graph can't be taken apart.
+        return steps  # Checks have reported why the graph can't be split.
     inside = {id(step) for unit in units for step in (unit.wave, *unit.steps) if step is not None}
     numbers = [number for number, step in enumerate(steps) if id(step) in inside]
     if not numbers:

@@ -107,7 +107,7 @@ def is_switch(words: list[str]) -> bool:
 
 
 def report_stringified(
-    walk: Inference, node: nodes.Expr, words: list[str], why: str = "as a condition any text is true"
+    walk: Inference, node: nodes.Expr, words: list[str], why: str = "any text counts as true in a condition"
 ) -> None:
     start, end = walk.template.span(node)
     shown = " or ".join(f"`'{word.strip()}'`" for word in words)

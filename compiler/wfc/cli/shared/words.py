@@ -70,7 +70,8 @@ _SETTINGS = {
     "exec.env": "Names of environment variables that commands see beside the usual ones. On the command line: "
     "`--exec-env`.",
     "exec.parallel": "How many commands may execute at once; by default 8.",
-    "exec.reply_seconds": "How long a call waits for a command before it replies that it still runs; by default 50.",
+    "exec.reply_seconds": "How long a call waits for a command before it replies that the command is still running; "
+    "by default 50.",
     "agents": "Agents for `wfc run --agent`: `default`, `parallel`, `models` and, by name, a table with `use`, `agent` "
     "and `model` for each role.",
     "agents.default": "The agent that works where no other is named, such as `claude`.",

@@ -1,7 +1,7 @@
 """Texts that are put together from several places of a file, and the references of their authors.
 
 An author's text may read `inputs` and `phases.<id>.<role>.<part of the report>`. The latter become reads of the state
-field that keeps the report. Every character of the result knows where it was written.
+field that keeps the report. Every character of the result keeps the place where it was written.
 """
 
 from __future__ import annotations

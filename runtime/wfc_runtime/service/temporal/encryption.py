@@ -118,7 +118,7 @@ IN_CLEAR = "no encryption key is set: the Temporal server stores inputs, results
 SET_A_KEY = "Set WFC_TEMPORAL_KEY or key_file; docs/temporal.md has a section on encryption."
 _MOST_BYTES = 64 * 1024
 _FEWEST_VALUES = 12
-"""The least number of different bytes in a key. 32 random bytes have about 30; fewer than 12 means a placeholder."""
+"""The minimum number of different bytes in a key. 32 random bytes have about 30; fewer than 12 means a placeholder."""
 _MAKE_ONE = "Make a key with: python3 -c 'import secrets; print(secrets.token_hex(32))'"
 
 
