@@ -68,6 +68,32 @@ def test_a_wrong_answer_is_refused_before_the_run_starts(desk: Desk, answer: str
     assert not (desk.project / ".wfc" / "state.db").exists() or desk.runs() == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("kind=z", "'z' is not one of ['a', 'b']"),
+        ("name=x", "'x' is too short"),
+        ("setup.env=moon", "'moon' is not one of ['dev', 'prod']"),
+    ],
+)
+def test_an_answer_that_a_prompt_does_not_accept_is_refused_before_the_run_starts(
+    desk: Desk, answer: str, said: str
+) -> None:
+    desk.workflow(
+        delegate("a", "say x"),
+        "{id: kind, type: prompt, prompt_type: choice, message: Which?, options: [{value: a, label: A}, b]}",
+        "{id: name, type: prompt, prompt_type: text, message: Name?, validation: {min_length: 3}}",
+        "{id: setup, type: prompt, prompt_type: questions, message: Setup,"
+        " questions: [{id: env, text: Where?, choices: [dev, prod]}]}",
+    )
+    (desk.project / "answers.yaml").write_text("answers: {kind: z}\n")
+    for options in (("--answer", answer), ("--answers", "answers.yaml")):
+        done = desk.run(*options)
+        assert done.status == 2
+        assert desk.calls() == []
+    assert said in desk.run("--answer", answer).err
+
+
 def test_what_an_answers_file_lacks_goes_to_the_agent(desk: Desk) -> None:
     desk.workflow(delegate("a", "say x"), delegate("b", "say y"), GATE, RETURN_OK)
     (desk.project / "answers.yaml").write_text("answers: {ok: true, a: from the file}\n")

@@ -35,14 +35,13 @@ import yaml
 
 from wfc.config import CompileLimits
 from wfc.findings import Diagnostic
-from wfc.testfiles.questions import Question, Questions
+from wfc.testfiles.questions import Question, Questions, known_schema
 from wfc.testfiles.reader import Reader
 from wfc.testfiles.scripts import Answer, Script, fill, read_inputs, read_scripts
 from wfc.yaml import Span
 from wfc_runtime.machine.chart import AnyMachine, Workflow
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.results import of
 from wfc_runtime.service.agent_brief import brief_machine
 from wfc_runtime.service.children import is_briefed
 
@@ -204,7 +203,9 @@ def _add(found: Questions, scope: str, machine: AnyMachine) -> None:
     for state in machine.states_map.values():
         effect, place = machine.steps.get(state.id), (scope, str(state.name))
         if isinstance(effect, Ask) and effect.wait_seconds is None:
-            found.asks[place] = Question(effect.kind, of(effect.result), effect.parameters)
+            found.asks[place] = Question(
+                effect.kind, known_schema(effect.result, effect.where), effect.parameters
+            )
         elif not state.final and not state.states:
             # Steps that ask for nothing: an answer for one is a mistake with a better message.
             found.silent.add(place)

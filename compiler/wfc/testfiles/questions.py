@@ -72,10 +72,16 @@ class Questions:
 
 
 def _schema(arguments: Mapping[str, Any]) -> Any:
+    result = arguments.get("result")
+    return known_schema(
+        getattr(contract, result.name) if isinstance(result, Ref) else result, arguments.get("where")
+    )
+
+
+def known_schema(result: Any, where: Mapping[str, Any] | None) -> Any:
     """The JSON Schema of a step's results, without parts that are known only in a run, such as options from a
     template."""
-    result, where = arguments.get("result"), arguments.get("where")
-    schema = of(getattr(contract, result.name) if isinstance(result, Ref) else result)
+    schema = of(result)
     is_fixed = where and "{{" not in json.dumps(where) and "{%" not in json.dumps(where)
     return narrowed(schema, where) if where and is_fixed else schema
 

@@ -32,6 +32,8 @@ _TOOLS = {
     "shell": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
 }
+_ENVIRONMENTS = "Read(//proc/**)"
+"""Where the system shows the environment of processes. The rule also holds for searches."""
 _ALL_TOOLS, _NO_TOOLS, _ONE_TOOL = 11_600, 1_900, 500
 _LATEST = 1e11
 """Seconds since 1970. Milliseconds of this century are more."""
@@ -147,7 +149,12 @@ def _tool_options(tools: tuple[str, ...] | None, granted: tuple[str, ...]) -> li
         else:
             allowed += [f"Bash({pattern})"] if pattern else _TOOLS.get(kind, ())
     words = ["--tools", ",".join(dict.fromkeys(available))]
-    return [*words, "--allowedTools", ",".join(dict.fromkeys(allowed))] if allowed else words
+    words += ["--allowedTools", ",".join(dict.fromkeys(allowed))] if allowed else []
+    # SECURITY. A granted `Read` covers the whole machine. Searching /proc/self/environ would show the key of the
+    # agent's account to whoever controls the text that it reads. A shell shows it anyway.
+    if "Read" in allowed and "Bash" not in allowed:
+        words += ["--disallowedTools", _ENVIRONMENTS]
+    return words
 
 
 def _is_object(schema: Json) -> bool:
