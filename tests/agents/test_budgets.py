@@ -78,13 +78,20 @@ def test_a_budget_set_later_counts_what_was_spent_before(desk: Desk) -> None:
     assert len(desk.calls()) == 2
 
 
-@pytest.mark.parametrize("text", ["usd", "usd=0", "usd=-1", "usd=nan", "euro=1", "usd=1,usd=2", ""])
+@pytest.mark.parametrize(
+    "text", ["usd", "usd=0", "usd=-1", "usd=nan", "euro=1", "usd=1,usd=2", "steps=0.5", "tokens=1.5", ""]
+)
 def test_a_wrong_budget_is_refused_before_the_run_starts(desk: Desk, text: str) -> None:
     desk.workflow(*THREE)
     done = desk.run("--budget", text)
     assert done.status == 2
     assert "--budget" in done.err
     assert desk.calls() == []
+
+
+def test_a_budget_of_less_than_a_cent_is_shown_as_it_is(desk: Desk) -> None:
+    desk.workflow(*THREE)
+    assert "is used up: 0.01 of 0.001 USD" in desk.run("--budget", "usd=0.001").err
 
 
 def test_the_children_of_a_foreach_share_its_budget(desk: Desk) -> None:

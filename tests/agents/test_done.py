@@ -231,6 +231,7 @@ def test_a_command_of_an_agent_counts_only_where_the_operator_lets_it_do_shell_s
     refused = desk.run()
     assert refused.status == 4
     assert "`stub` does no shell steps" in refused.err
+    assert "--agent stub --allow-exec`" in refused.err
     assert desk.calls() == []
     desk.operator('steps = ["shell"]')
     done = desk.resume()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from threading import Event
 
@@ -16,6 +17,9 @@ import pytest
 from tests.agents.support import Desk, delegate
 from tests.execute.conftest import is_alive
 from tests.support import wait_until
+from wfc_runtime.agents import ADAPTERS, calls
+from wfc_runtime.agents.logs import CallLog
+from wfc_runtime.agents.settings import Program
 from wfc_runtime.execute.process import run_process
 
 
@@ -37,12 +41,12 @@ def test_a_program_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> 
     drivers[1].send_signal(signal.SIGINT)
     drivers[2].send_signal(signal.SIGTERM)
     errors = [driver.communicate()[1] for driver in drivers]
-    assert [driver.returncode for driver in drivers] == [1, 130, -signal.SIGTERM]
+    assert [driver.returncode for driver in drivers] == [1, 130, 128 + signal.SIGTERM]
     assert "took more than 1 seconds" in errors[0]
     assert not is_alive(*_ignoring(late))
-    assert not is_alive(*_ignoring(stopped))
-    # Nobody waits for it here: the guard ends it after the driver.
-    wait_until(lambda: not is_alive(*_ignoring(ended)), "the end of the agent")
+    for desk, said in ((stopped, errors[1]), (ended, errors[2])):
+        assert not is_alive(*_ignoring(desk))
+        assert f"continue with `wfc runs resume {desk.run_id()} --agent stub`" in said
     for desk in (stopped, ended):
         assert desk.runs()[0]["pending"] == ["a"]
         (desk.notes / "orders").write_text("say now")
@@ -165,6 +169,45 @@ def test_a_failure_of_wfc_itself_ends_the_driver_and_fails_no_step(
     assert desk.runs()[0]["pending"] == ["a"]
     assert desk.resume().status == 0
     assert len(desk.calls()) == calls
+
+
+def test_a_driver_that_is_terminated_records_what_its_call_has_cost(desk: Desk) -> None:
+    desk.workflow(delegate("a", "spend"))
+    driver = desk.start("run", "w", "--agent", "stub")
+    wait_until((desk.notes / "spending").exists, "the call")
+    # As `timeout` and a cancelled job in CI do.
+    driver.send_signal(signal.SIGTERM)
+    driver.communicate()
+    assert driver.returncode == 143
+    assert [event["agent"]["tokens"] for event in desk.history() if "agent" in event] == [10]
+
+
+def test_lines_are_put_together_however_the_output_is_cut(tmp_path: Path) -> None:
+    log = CallLog(tmp_path, "a")
+    program = Program("any", ADAPTERS["command"], ("any",))
+    seen: list[str] = []
+    lines = calls.Lines(program, log, seen.append, is_secret=False)
+    for part in (b"on", b"e\ntwo\n", b"", b"\nthr", b"ee \xe2\x82", b"\xac"):
+        lines.add(part)
+    lines.close()
+    log.close()
+    assert seen == ["one", "two", "three \u20ac"]
+    assert log.path is not None
+    assert log.path.read_text() == "one\ntwo\n\nthree \u20ac\n"
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory(tmp_path: Path) -> None:
+    log = CallLog(tmp_path, "a")
+    lines = calls.Lines(
+        Program("any", ADAPTERS["command"], ("any",)), log, lambda words: None, is_secret=False
+    )
+    tracemalloc.start()
+    for _ in range(100):
+        lines.add(b"x" * 1024 * 1024)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    log.close()
+    assert most < 50 * 1024 * 1024
 
 
 def test_the_time_that_wfc_takes_to_read_output_is_no_silence_of_the_program(tmp_path: Path) -> None:

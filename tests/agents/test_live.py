@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import pytest
+
 from tests.agents.support import Desk, delegate
 from tests.e2e.terminal import Terminal
+from wfc.cli.run.console import Console
+from wfc.cli.run.live import Live, _Line
 from wfc.render.style import cut
+from wfc_runtime.service.sqlite.agent_work import AgentService
 
 
 def test_a_terminal_shows_each_call_while_it_works_and_the_costs_at_the_end(desk: Desk) -> None:
@@ -38,6 +45,22 @@ def test_lines_of_calls_fit_the_screen_so_that_they_can_be_erased() -> None:
     # Two columns each; a combining mark takes none.
     assert cut("日本語.py", 5) == "日本"
     assert cut("e\u0301e\u0301x", 2) == "e\u0301e\u0301"
+
+
+def test_nothing_is_drawn_over_a_person_who_types_while_commands_begin(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    console = Console()
+    console.is_live = True
+    live = Live(cast(AgentService, None), "run", console, None)
+    live._lines[("run", "a")] = _Line("a", "stub")
+    with live.paused():
+        with live.paused():
+            pass
+        live.say("one has ended")
+        assert "stub" not in capsys.readouterr().err
+    live.say("another one has ended")
+    assert "stub" in capsys.readouterr().err
 
 
 def test_more_calls_than_rows_are_counted_and_an_answer_is_shown_in_words(desk: Desk) -> None:

@@ -41,7 +41,7 @@ def run_call(
     # The operator's arguments come last, so that they override those of the adapter.
     words = [*program.command, *program.adapter.arguments(call), *program.args]
     log.add(json.dumps({"type": "wfc", "command": words, "prompt": call.prompt}, ensure_ascii=False))
-    reader = _Lines(program, log, on_progress, is_secret)
+    reader = Lines(program, log, on_progress, is_secret)
     try:
         # A file and not a pipe: a prompt can be larger than the buffer of a pipe, and a program that never
         # reads its input would block the writer.
@@ -94,7 +94,7 @@ def _lines(stream: Captured) -> list[str]:
     return found.decode("utf-8", "replace").split("\n")
 
 
-class _Lines:
+class Lines:
     """Splits output into lines, for the log and for progress messages."""
 
     def __init__(
@@ -104,18 +104,22 @@ class _Lines:
         self._log = log
         self._on_progress = on_progress
         self._is_secret = is_secret
-        self._rest = b""
+        self._rest = bytearray()
 
     def add(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data[:_OUTPUT]).split(b"\n")
-        # A line without an end must not fill the memory.
-        self._rest = self._rest[-_OUTPUT:]
+        *lines, rest = data.split(b"\n")
         for line in lines:
-            self._take(line)
+            self._take(bytes(self._rest) + line)
+            self._rest.clear()
+        self._rest += rest
+        # A line without an end must not fill the memory. Trimmed only at twice the limit, so that each byte is moved
+        # at most once on average.
+        if len(self._rest) > 2 * _OUTPUT:
+            del self._rest[:-_OUTPUT]
 
     def close(self) -> None:
         if self._rest:
-            self._take(self._rest)
+            self._take(bytes(self._rest))
 
     def _take(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")

@@ -179,8 +179,13 @@ def ask_if_used_up(run: Run) -> None:
 def _words(kind: str, account: Account, at: float) -> str:
     most, spent = account["limit"][kind], used(account, kind, at)
     if kind == "usd":
-        return f"{spent:.2f} of {most:.2f} USD"
+        return f"{_usd(spent)} of {_usd(most)} USD"
     return f"{spent:,.0f} of {most:,.0f} {kind}"
+
+
+def _usd(value: float) -> str:
+    # Less than a cent would be shown as 0.00, which looks like no budget at all.
+    return f"{value:.2f}" if not 0 < value < 0.01 else f"{value:.6f}".rstrip("0")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -289,8 +292,33 @@ def parse_budget(text: str) -> dict[str, float]:
             number = 0.0
         if not 0 < number < 1e12:
             raise click.UsageError(f"--budget {kind} must be a number above 0, not `{value}`")
+        if kind in ("steps", "tokens") and number != int(number):
+            raise click.UsageError(f"--budget {kind} must be a whole number, not `{value}`")
         found[kind] = number
     return found
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[list[int]]:
+    """SIGTERM, as from `timeout` and CI, leaves the run as Ctrl-C does: the agents end in order, and their cost counts.
+    Yields a list that gets the exit code. A second SIGTERM ends the process at once."""
+    found: list[int] = []
+    usual = signal.getsignal(signal.SIGTERM)
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, usual)
+        found.append(128 + number)
+        raise KeyboardInterrupt
+
+    # Whoever ignores the signal, or handles it already, goes on doing that.
+    is_ours = usual is signal.SIG_DFL
+    if is_ours:
+        signal.signal(signal.SIGTERM, leave)
+    try:
+        yield found
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, usual)
 
 
 def work_headless(
@@ -313,10 +341,11 @@ def work_headless(
             skips_waits=options.skip_waits,
         )
         try:
-            reply = driver.work()
+            with _terminated_like_interrupted() as ended:
+                reply = driver.work()
         except (KeyboardInterrupt, LeftError):
             live.left(f"the run waits; continue with `{resuming}`")
-            return INTERRUPTED
+            return ended[0] if ended else INTERRUPTED
         except Exception:
             live.left(f"wfc failed and the run waits; continue with `{resuming}`")
             raise

@@ -59,7 +59,7 @@ class Live:
         self._lock = RLock()
         self._drawn = 0
         self._last = 0.0
-        self._paused = False
+        self._pauses = 0
         self._usd = 0.0
         self._began = time.monotonic()
         self._path: list[str] = []
@@ -196,12 +196,13 @@ class Live:
         """While a person types, nothing is redrawn."""
         with self._lock:
             self._erase()
-            self._paused = True
+            # Counted: a command that begins or ends meanwhile pauses as well.
+            self._pauses += 1
         try:
             yield
         finally:
             with self._lock:
-                self._paused = False
+                self._pauses -= 1
 
     def refresh(self) -> None:
         with self._lock:
@@ -217,7 +218,7 @@ class Live:
 
     def _draw(self) -> None:
         self._last = time.monotonic()
-        if not self.console.is_live or self._paused or self._drawn:
+        if not self.console.is_live or self._pauses or self._drawn:
             return
         columns, rows = shutil.get_terminal_size()
         lines = list(self._lines.values())
@@ -265,8 +266,7 @@ class Live:
             masked = self.service.status(asked.run, masked=True)
             self.say(f"{self.path_of(asked.run, asked.step_id)} ({asked.kind}) waits: {reason}", "bold")
             self.console.show(_message(masked, asked))
-        answer = f" --answer {waiting[0][0].step_id.partition('@')[0]}=VALUE"
-        self.say(f"the run waits; continue with `{resuming}{answer}`", "yellow")
+        self.say(f"the run waits; continue with `{resuming}{_how(waiting[0][0])}`", "yellow")
 
     def no_agent(self, outage: Outcome, resuming: str) -> None:
         at = "" if outage.resets_at is None else datetime.fromtimestamp(outage.resets_at, UTC).isoformat()
@@ -283,6 +283,14 @@ class Live:
     def _show_costs(self, costs: list[StepCost]) -> None:
         for line in render_costs(costs):
             self.say(line)
+
+
+def _how(asked: Asked) -> str:
+    """The option of the next `wfc runs resume` that gets the run past an action."""
+    # An answer would also do for a command, but then it is not executed.
+    if asked.kind == "shell" and "interrupted_since" not in asked.action:
+        return " --allow-exec"
+    return f" --answer {asked.step_id.partition('@')[0]}=VALUE"
 
 
 def _answer_words(value: Any) -> str:
