@@ -128,5 +128,7 @@ def test_the_instruction_fits_the_way_the_children_are_worked() -> None:
     assert instruction("@fixer", False, 4).startswith(
         "Give each of the 4 children to the agent @fixer, in parallel"
     )
+    assert "If there is no such agent, use a general-purpose one." in instruction("@fixer", False, 1)
+    assert "no such agent" not in one + instruction("@general-purpose", False, 1)
     assert "executing it (`worked_on`): leave it alone" in instruction("@task", False, 1, busy=1)
     assert "executing 2 of them (`worked_on`): leave these alone" in instruction("@task", False, 4, busy=2)

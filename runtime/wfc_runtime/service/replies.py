@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import BOOKKEEPING, Json
 from wfc_runtime.errors import NotFoundError, RequestError, guess
+from wfc_runtime.instructions import GENERAL
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action, Ask, moment
 from wfc_runtime.machine.redaction import hide_known, mask_of
@@ -93,8 +94,9 @@ def foreach_instruction(parameters: Mapping[str, Json]) -> str:
     # With a single child, "in parallel" would only raise questions.
     give = "Give the child to" if count == 1 else f"Give each of the {count} children to"
     how = "" if count == 1 or sequential else ", in parallel"
+    other = "" if agent in ("@task", f"@{GENERAL}") else f" If there is no such agent, use a {GENERAL} one."
     return (
-        f"{give} {whom}{how}, with its `prompt` unchanged; don't do the work yourself.{more} If your "
+        f"{give} {whom}{how}, with its `prompt` unchanged; don't do the work yourself.{other}{more} If your "
         "sub-agents can't call these tools, relay: get_workflow_status(child), pass the action on, "
         "submit_result(child) with the result. This step continues automatically after the last one."
     )
