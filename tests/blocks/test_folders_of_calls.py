@@ -97,6 +97,35 @@ def test_in_the_other_notation_called_workflows_share_the_folder(tmp_path: Path)
     assert result(tmp_path, parent, child) == {"read": "child\n"}
 
 
+STEPS = """
+name: child
+version: "1"
+facts: {own_folder: true}
+inputs: {name: {type: string, required: true}}
+steps:
+  - id: write
+    type: shell
+    runner: server
+    command: echo {{ inputs.name | shquote }} > "$SCRATCH/name"; sleep 0.3; cat "$SCRATCH/name"
+    output_to: write
+  - {id: end, type: return, value: {name: "{{ state.write.stdout | trim }}"}, needs_state: [write]}
+"""
+
+
+def test_a_called_workflow_of_the_steps_language_asks_for_a_folder(tmp_path: Path) -> None:
+    parent = workflow(
+        """
+  - id: calls
+    type: Workflow
+    for_each: [x, y, z]
+    inputs: {workflow: child, inputs: {name: "{{each.value}}"}}
+""",
+        """  names: "{{blocks.calls['0'].name}}{{blocks.calls['1'].name}}{{blocks.calls['2'].name}}\"""",
+        name="parent",
+    )
+    assert result(tmp_path, parent, STEPS) == {"names": "xyz"}
+
+
 def test_an_agent_is_told_to_create_the_folder() -> None:
     told = instruction_for("shell", {"command": "ls ${SCRATCH}/call-abc2 ${SCRATCH}/call-abc2/x"})
     assert told.endswith("Create `call-abc2` in it. Write its path for `${SCRATCH}`.")

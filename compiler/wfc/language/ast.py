@@ -173,7 +173,8 @@ class Workflow(Scope):
     tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.", example=["deploy", "ci"])
     facts = Field(
         CONSTANTS,
-        "Values about the workflow, which a `call` gets if it lists their names in its `facts`.",
+        "Values about the workflow, which a `call` gets if it lists their names in its `facts`. "
+        "With `own_folder: true`, `$SCRATCH` is a folder of its own in each call.",
         example={"services": 3},
     )
     expressions = Field(
