@@ -430,8 +430,7 @@ def _pruned(flow: Flow) -> Flow:
 def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) -> Flow:
     """The inputs of derived fields. Each has the fields that it reads, and its expression."""
     read = [field for reads, _ in derived.values() for field in reads if field not in derived]
-    # A box and not a dot: the lines to many fields would not fit on a dot.
-    flow = Flow(title, [Node("start", Shape.BOX, "state", color="control", stands_for="")])
+    flow = Flow(title)
     for field in dict.fromkeys([*read, *derived]):
         reads, value = derived.get(field, ((), None))
         is_derived = field in derived
@@ -439,7 +438,5 @@ def fields_flow(title: str, derived: Mapping[str, tuple[Sequence[str], Any]]) ->
         tip = (f"computed from: {', '.join(reads) or 'inputs'}", show(value, TIP_WIDTH)) if is_derived else ()
         color = "state" if is_derived else "control"
         flow.nodes.append(Node(f"field_{field}", Shape.BOX, field, show(detail, 120), color, tip=tip))
-        flow.links += [Link(f"field_{one}", f"field_{field}") for one in reads] or [
-            Link("start", f"field_{field}")
-        ]
+        flow.links += [Link(f"field_{one}", f"field_{field}") for one in reads]
     return flow

@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.graph.samples import SHIPPED, shipped
 from wfc.picture import to_picture
+from wfc_runtime.picture.build import fields_flow
 from wfc_runtime.picture.figures import figures_of
 from wfc_runtime.picture.layout import lay_out
 from wfc_runtime.picture.model import Flow, Node, Shape
@@ -81,3 +82,9 @@ def test_a_step_without_details_has_one_line() -> None:
 )
 def test_a_condition_has_few_lines_that_break_between_operands_if_they_can(lines: tuple[str, ...]) -> None:
     assert texts_of(Shape.CHOICE, "check", " ".join(lines)) == ["check", *lines]
+
+
+def test_computed_fields_are_linked_to_what_they_read_and_to_nothing_else() -> None:
+    flow = fields_flow("w", {"total": (("cart",), "{{ input }}"), "today": ((), "{{ inputs.day }}")})
+    assert [node.title for node in flow.nodes] == ["cart", "total", "today"]
+    assert [(link.source, link.target) for link in flow.links] == [("field_cart", "field_total")]
