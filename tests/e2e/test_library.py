@@ -195,11 +195,15 @@ HOSTILE = {
     "an unknown key": ({}, MANIFEST.replace("tools", "scripts"), "unknown key `scripts`"),
     "a name with a path": ({}, 'name = "../x"\nversion = "1"\n', "`name` in wfc-pack.toml"),
     "a version that is no text": ({}, 'name = "x"\nversion = 1\n', "`version` in wfc-pack.toml"),
-    "a pattern upwards": ({}, 'name = "x"\nversion = "1"\nworkflows = ["../*.yaml"]\n', "leaves the pack"),
+    "a pattern upwards": (
+        {},
+        'name = "x"\nversion = "1"\nworkflows = ["../*.yaml"]\n',
+        "points outside the pack",
+    ),
     "an absolute pattern": (
         {},
         'name = "x"\nversion = "1"\nworkflows = ["/etc/*.yaml"]\n',
-        "leaves the pack",
+        "points outside the pack",
     ),
     "tools that are no list": ({}, 'name = "x"\nversion = "1"\ntools = "all"\n', "must be a list of texts"),
     "unknown grants": ({}, 'name = "x"\nversion = "1"\n[grants]\nroot = ["x"]\n', "must be a table with"),

@@ -235,7 +235,7 @@ class Pack:
         for pattern in patterns:
             # SECURITY. The manifest is untrusted: a pattern must not copy the user's own files.
             if pattern.startswith(("/", "~")) or ".." in Path(pattern).parts:
-                raise PackError(f"the pattern `{pattern}` leaves the pack")
+                raise PackError(f"the pattern `{pattern}` points outside the pack")
             for path in sorted(self.folder.glob(pattern)):
                 if not path.is_dir():
                     found[path] = None

@@ -198,7 +198,8 @@ def _is_whole(lines: list[str], text: str) -> bool:
 
 
 def _lines_of(code: str, rooms: list[float], words: bool) -> list[str] | None:
-    """A whole condition on so many lines; None if it does not fit. With `words`, lines break only between words."""
+    """A whole condition on at most that many lines; None if it does not fit. With `words`, lines break only between
+    words."""
     if words:
         return _balanced(code.split(" "), rooms)
     lines = wrap(code, [fits("code", room) for room in rooms])

@@ -261,7 +261,7 @@ class AgentCalls:
         )
 
     def _continue(self, talk: Conversation, runnable: RunnableAction) -> None:
-        """Go on with what an earlier process was told to stop or to correct: beginning anew would cost as much again.
+        """Continue with what an earlier process was told to stop or to correct: starting over would cost as much again.
         Its work is in the conversation, which the program still has; otherwise a new one begins."""
         found = self._records.find_call(runnable)
         if found is None:

@@ -223,7 +223,7 @@ def with_reported_blockers(subject: Subject, state: str, report: Json, seq: int)
 
 
 def stored(data: Mapping[str, Json]) -> dict[str, Json]:
-    """Journal data as the history keeps it: under one key, so that none of its own is taken for one of an event's."""
+    """Journal data as the history keeps it: under one key, so that none of its own is mistaken for an event's."""
     return {KIND: dict(data)}
 
 

@@ -3,7 +3,7 @@
 A file is translated to a workflow of the steps language. Blocks are sorted into waves: the wave of a block follows
 the latest wave of the blocks that it waits for. A wave of one block becomes one step, a wave of several becomes a
 `parallel` step with a branch for each block. Checks look at that: it is one possible order, and every check of the core
-knows `parallel`. A run does not wait for whole waves: `wfc.lower.schedule` takes them apart for the generated module,
+knows `parallel`. A run does not wait for whole waves: `wfc.lower.schedule` splits them for the generated module,
 where a block begins when the blocks that it depends on have ended.
 
 A skipped block leaves its state field unset. So `blocks.b.skipped` becomes `state.b is not defined`, and a read of a

@@ -51,7 +51,7 @@ class Steps:
         """The list that gets the errors of steps after which the run continues by `otherwise`."""
 
     def block(self, steps: Iterable[ReactiveStep] | None, place: Place) -> Sequence:
-        """A list of steps. An `agent_prompt` and the `agent_response` right behind it are one action."""
+        """A list of steps. An `agent_prompt` and the `agent_response` directly after it are one action."""
         listed = list(steps or ())
         found: list[Node] = []
         number = 0
@@ -279,7 +279,7 @@ class Steps:
     def _agent(
         self, prompt: kinds.AgentPrompt, response: kinds.AgentResponse | None, place: Place
     ) -> list[Node]:
-        """An `agent_prompt`, with the `agent_response` right behind it."""
+        """An `agent_prompt`, with the `agent_response` directly after it."""
         for step in (prompt, response):
             if step and step.execution_context:
                 self._no_effect(step, "execution_context", f"{step.label} is always for the agent")
