@@ -223,6 +223,34 @@ def test_a_task_shares_the_fields_that_it_uses_or_has_its_own() -> None:
     assert given["with"] == {"name": "{{ item.name }}", "limit": 3, "all": "{{ state.names }}"}
 
 
+def test_an_input_of_a_task_given_as_text_is_an_expression_if_all_its_names_are_known() -> None:
+    texts = [
+        "item",
+        "index * 10",
+        "count + item.length",
+        "inputs.size",
+        "item.name.trim()",
+        "high",
+        "a 'b'",
+        "high + item",
+    ]
+    given = ", ".join(f'i{n}: "{text}"' for n, text in enumerate(texts))
+    found = translated(
+        f"{HEAD}{STATE}steps: [{{type: parallel_foreach, items: names, sub_agent_task: t}}]\n"
+        f"sub_agent_tasks: {{t: {{inputs: {{{given}}}, steps: [{{type: user_message, message: '{{{{ i1 }}}}'}}]}}}}\n"
+    )
+    assert list(found["steps"][0]["with"].values()) == [
+        "{{ item }}",
+        "{{ index * 10 }}",
+        "{{ state.count + item.length }}",
+        "{{ inputs.size }}",
+        "{{ item.name.trim() }}",
+        "high",
+        "a 'b'",
+        "high + item",
+    ]
+
+
 def test_settings_of_the_whole_run() -> None:
     found = translated(
         f"{HEAD}config: {{timeout_seconds: 60, max_retries: 3}}\n"

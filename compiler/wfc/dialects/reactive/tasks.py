@@ -54,9 +54,9 @@ class Tasks:
         values: dict[str, Node] = {}
         for name, declared in (task.inputs or {}).items() if task else ():
             if not isinstance(declared, InputDeclaration):
-                values[name] = texts.tree(declared.node)
+                values[name] = texts.argument(declared.node)
         for name, tree in (step.inputs or {}).items():
-            values[name] = texts.tree(tree.node)
+            values[name] = texts.argument(tree.node)
         if not values and task:
             values = _from_item(task, step)
         at = step.span

@@ -137,6 +137,20 @@ class Texts:
             return True
         return not holes(node.text) and any(self._reads_scope(one) for one in found.reads)
 
+    def argument(self, node: Node) -> Node:
+        """A value for an input of a task: text is an expression if all that it reads is known here."""
+        if isinstance(node, Scalar) and isinstance(node.value, str) and not holes(node.text):
+            found = script(node.text)
+            if found and found.kind == "expression" and found.reads and all(map(self._is_known, found.reads)):
+                return self.expression(node)
+        return self.tree(node)
+
+    def _is_known(self, read: Read) -> bool:
+        if read.root in SCOPES or read.root in self.place.local:
+            return bool(read.path) or read.root in self.place.local
+        found = meaning(read.root, None, self.place, False)
+        return found is not None and not found.problem
+
     def _reads_scope(self, read: Read) -> bool:
         return read.root in self.place.result or (read.root in SCOPES and bool(read.path))
 
