@@ -7,7 +7,10 @@ afterwards, in the same context and in a new one.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -213,7 +216,71 @@ EXHAUSTION = {
     "'" + "x" * 70_000 + "'": "characters: the limit is",
     "`${`${`${'x'}`}`}`": "x",
 }
-ATTACKS = {**CODE, **OUTSIDE, **POISON, **VALUES, **EXHAUSTION}
+# Functions of the engine that go on for minutes, and inside of which it does not look at its time limit.
+ENDLESS_LIST = "(() => { const a = []; a[2 ** 32 - 2] = 1; return a })()"
+ENDLESS = "{ length: 2 ** 53 - 1 }"
+TWO_TEXTS = "['a'.repeat(1e6) + 'b', 'a'.repeat(1e6) + 'c']"
+NATIVE = {
+    f"{ENDLESS_LIST}.join()": "too long",
+    f"`${{{ENDLESS_LIST}}}`": "too long",
+    f"{ENDLESS_LIST}.reverse()": "too long",
+    f"{ENDLESS_LIST}.sort()": "too long",
+    f"{ENDLESS_LIST}.slice(1)": "too long",
+    f"{ENDLESS_LIST}.splice(0, 1)": "too long",
+    f"{ENDLESS_LIST}.shift()": "too long",
+    f"[1].concat({ENDLESS_LIST})": "too long",
+    f"JSON.stringify({{ a: 1 }}, {ENDLESS_LIST})": "too long",
+    f"String.raw({{ raw: {ENDLESS} }})": "too long",
+    "String.raw({ get raw() { return [] } })": "needs a template",
+    f"[].join.call({ENDLESS})": "too long",
+    f"[].copyWithin.call({ENDLESS}, 0, 1)": "too long",
+    f"[].unshift.call({ENDLESS}, 1)": "too long",
+    "[].join.call({ get length() { return 2 ** 53 - 1 } })": "plain length",
+    "[].join.call(new (class { get length() { return 2 ** 53 - 1 } })())": "plain length",
+    "[].join.call({ length: { valueOf: () => 2 ** 53 - 1 } })": "plain length",
+    f"[].concat({{ ...{ENDLESS}, [Symbol.isConcatSpreadable]: true }})": "only lists",
+    f"[].flat.call({ENDLESS})": "seconds of CPU time",
+    f"[].values.call({ENDLESS}).drop(2 ** 52)": "not a function",
+    f"new Set([1]).union({{ size: 1, has() {{}}, keys: () => [].values.call({ENDLESS}) }})": "expected a Set",
+    (
+        "new Set([1]).union(Object.defineProperty(new Set(), 'keys', "
+        f"{{ value: () => [].values.call({ENDLESS}) }}))"
+    ): "expected a Set",
+    "'a'.repeat(4e5).indexOf('a'.repeat(2e5) + 'b')": "too long to look for",
+    "'a'.repeat(4e5).lastIndexOf('a'.repeat(2e5) + 'b')": "too long to look for",
+    "'a'.repeat(4e5).includes({ toString: () => 'a'.repeat(2e5) + 'b' })": "too long to look for",
+    "'a'.repeat(4e5).split('a'.repeat(2e5) + 'b')": "too long to look for",
+    "'a'.repeat(4e5).replace('a'.repeat(2e5) + 'b', '')": "too long to look for",
+    "'a'.repeat(4e5).replaceAll('a'.repeat(2e5) + 'b', '')": "too long to look for",
+    f"(([x, y]) => Array(1e6).fill(x).indexOf(y))({TWO_TEXTS})": "too long to look for",
+    f"(([x, y]) => Array(1e6).fill(x).includes(y))({TWO_TEXTS})": "too long to look for",
+    f"(([x, y]) => Array.from({{ length: 1e5 }}, (_, i) => i % 2 ? x : y).sort())({TWO_TEXTS})": "seconds of CPU time",
+    "('a' + '\u0301\u0327'.repeat(1e5)).normalize('NFD')": "marks on one letter",
+    "'a'.repeat(3e7).split('')": "its memory is full",
+}
+# What the same functions do with ordinary values.
+ORDINARY = {
+    "[[1, [2]], , 3].flat()": [1, [2], 3],
+    "[[1, [2]], 3].flat(Infinity)": [1, 2, 3],
+    "[1, 2].flatMap(x => [x, [x]])": [1, [1], 2, [2]],
+    "[3, 10, 'b', undefined, 'a'].sort()": [10, 3, "a", "b", None],
+    "['b' + 'x'.repeat(3e6), 'a' + 'x'.repeat(3e6), 'c'].sort().map(x => x[0]).concat(9, [8, [7]])": [
+        *"abc",
+        9,
+        8,
+        [7],
+    ],
+    "[1, 2, 1].lastIndexOf(1) + [NaN].indexOf(NaN) + 'abcabc'.lastIndexOf('c', 3)": 3,
+    "[[NaN].includes(NaN), 'a5'.includes(5), 'undefined'.includes()]": [True, True, True],
+    "'aXbX'.replaceAll('X', x => x + '$') + 'a1b'.split(/\\d/) + 'a-b'.split('-', 1)": "aX$bX$a,ba",
+    "'aXb'.replace('X', '[$&]') + 'ab'.replace(/b/g, 'c')": "a[X]bac",
+    "[...new Set([1, 2]).union(new Set([3]))]": [1, 2, 3],
+    "String.raw`\\n${1}` + JSON.stringify({ a: 1, b: 2 }, ['a'])": '\\n1{"a":1}',
+    "[].slice.call('abc', 1).join('') + [].join.call({ length: 2, 0: 'a', 1: 'b' })": "bca,b",
+    "String.prototype.indexOf.call(null, 'n')": "",
+    "'é'.normalize('NFD').length + ['b', 'a'].sort((x, y) => x.localeCompare(y)).length": 4,
+}
+ATTACKS = {**CODE, **OUTSIDE, **POISON, **VALUES, **EXHAUSTION, **NATIVE}
 
 
 def job(source: str, limits: EngineLimits = QUICK) -> Job:
@@ -228,14 +295,28 @@ def name_of(source: str) -> str:
     return re.sub(r"\W+", " ", source)[:50].strip()
 
 
-@pytest.mark.parametrize("source", [one for one in ATTACKS if one not in EXHAUSTION], ids=name_of)
+@pytest.mark.parametrize(
+    "source", [one for one in ATTACKS if one not in {**EXHAUSTION, **NATIVE}], ids=name_of
+)
 def test_an_attack_is_stopped_and_leaves_nothing_behind(source: str) -> None:
     check(source, ATTACKS[source])
 
 
-@pytest.mark.parametrize("source", EXHAUSTION, ids=name_of)
+@pytest.mark.parametrize("source", [*EXHAUSTION, *NATIVE], ids=name_of)
 def test_exhaustion_is_stopped_and_leaves_nothing_behind(source: str) -> None:
-    check(source, EXHAUSTION[source])
+    check(source, ATTACKS[source])
+
+
+@pytest.mark.parametrize("source", ORDINARY, ids=name_of)
+def test_functions_that_can_be_misused_work_on_ordinary_values(source: str) -> None:
+    check(source, ORDINARY[source])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of CPU time of POSIX")
+def test_the_system_ends_a_process_of_its_own_that_the_engine_does_not_stop() -> None:
+    code = "from wfc_runtime.javascript.engine import _stop_after; _stop_after(0.5)\nwhile True: pass"
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode < 0
 
 
 def check(source: str, expected: object) -> None:

@@ -6,7 +6,8 @@
   const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object;
   const { apply, construct, ownKeys } = Reflect;
   const { isArray } = Array;
-  const { imul, floor } = Math;
+  const { call } = Function.prototype;
+  const { imul, floor, trunc } = Math;
   const NativeDate = Date;
   let clock = 0;
   let seed = "";
@@ -27,6 +28,128 @@
   for (const kind of [Object, Array, Number, BigInt, String, Date, getPrototypeOf(Int8Array)])
     for (const name of ownKeys(kind.prototype))
       if (typeof name === "string" && name.startsWith("toLocale")) delete kind.prototype[name];
+
+  // The engine does not look at its limits inside of its own functions: one that would take minutes is refused.
+  const MOST = 5_000_000; // Lists with more elements than this are nearly empty: they would not fit into the memory.
+  const WORK = 2 ** 31; // Characters that one call may compare.
+  function wrap(where, name, around) {
+    const native = where[name];
+    replace(where, name, { [name]() { return around(native, this, arguments); } }[name]);
+  }
+  function replace(where, name, value) {
+    defineProperty(where, name, { value, writable: true, enumerable: false, configurable: true });
+  }
+  function sized(list) {
+    if (isArray(list) && list.length <= MOST) return list;
+    if (list === null || list === undefined) return list;
+    const found = getOwnPropertyDescriptor(list, "length");
+    // A length that is computed could be another one when the engine reads it.
+    if (found === undefined ? "length" in list : !("value" in found) || typeof found.value === "object")
+      throw new TypeError("a list needs a plain length");
+    if (found !== undefined && found.value > MOST) throw new RangeError("a list of " + found.value + " elements is too long");
+    return list;
+  }
+  function compared(many, text) {
+    if (many * text.length > WORK) throw new RangeError("the texts are too long to look for one in the other");
+  }
+  const lists = Array.prototype;
+  for (const name of ["join", "reverse", "copyWithin", "slice", "splice", "shift", "unshift", "toReversed", "toSpliced", "with"])
+    wrap(lists, name, (native, self, given) => apply(native, sized(self), given));
+  for (const name of ["indexOf", "lastIndexOf", "includes"]) {
+    wrap(lists, name, (native, self, given) => {
+      sized(self);
+      if (typeof given[0] === "string" && self !== null && self !== undefined) compared(self.length, given[0]);
+      return apply(native, self, given);
+    });
+  }
+  function order(one, other) {
+    one = `${one}`;
+    other = `${other}`;
+    return one < other ? -1 : one > other ? 1 : 0;
+  }
+  for (const name of ["sort", "toSorted"]) {
+    wrap(lists, name, (native, self, given) => {
+      sized(self);
+      if (given[0] === undefined && isArray(self)) {
+        let longest = 0;
+        for (let at = 0; at < self.length; at += 1)
+          if (typeof self[at] === "string" && self[at].length > longest) longest = self[at].length;
+        if (longest * self.length > WORK / 64) return apply(native, self, [order]);
+      }
+      return apply(native, self, given);
+    });
+  }
+  wrap(lists, "concat", (native, self, given) => {
+    let total = 0;
+    for (const one of [self, ...given]) {
+      if (typeof one !== "object" || one === null) continue;
+      if (isArray(one)) total += sized(one).length;
+      else if (Symbol.isConcatSpreadable in one) throw new TypeError("only lists can be joined");
+    }
+    if (total > MOST) throw new RangeError("a list of " + total + " elements is too long");
+    return apply(native, self, given);
+  });
+  function flatten(list, depth, into) {
+    const size = list.length;
+    for (let at = 0; at < size; at += 1) {
+      if (!(at in list)) continue;
+      if (depth >= 1 && isArray(list[at])) flatten(list[at], depth - 1, into);
+      else into.push(list[at]);
+    }
+    return into;
+  }
+  const { map } = lists;
+  wrap(lists, "flat", (_, self, given) => flatten(self, given[0] === undefined ? 1 : trunc(given[0]), []));
+  wrap(lists, "flatMap", (_, self, given) => flatten(apply(map, self, given), 1, []));
+  for (const name of ["indexOf", "lastIndexOf", "includes", "split", "replace", "replaceAll"]) {
+    const native = String.prototype[name];
+    const direct = call.bind(native);
+    function converted(self, sought, given) {
+      const isText = typeof sought === "string" || (typeof sought === "object" && !(sought instanceof RegExp));
+      if (!isText || self === null || self === undefined) return apply(native, self, given);
+      const [text, part] = [`${self}`, `${sought}`];
+      compared(text.length, part);
+      return apply(native, text, [part, given[1]]);
+    }
+    // Calls with texts are frequent, and must not become slower by much.
+    replace(String.prototype, name, {
+      [name](sought, more) {
+        return typeof sought === "string" && typeof this === "string" && this.length * sought.length <= WORK
+          ? direct(this, sought, more) : converted(this, sought, arguments);
+      },
+    }[name]);
+  }
+  for (const name of ["normalize", "localeCompare"]) {
+    wrap(String.prototype, name, (native, self, given) => {
+      for (const one of [self, given[0]])
+        if (typeof one === "string" && one.length > 1000 && /\p{M}{1000}/u.test(one))
+          throw new RangeError("more than 1,000 marks on one letter");
+      return apply(native, self, given);
+    });
+  }
+  wrap(String, "raw", (native, self, given) => {
+    const found = getOwnPropertyDescriptor(given[0], "raw");
+    if (found === undefined || !("value" in found)) throw new TypeError("String.raw needs a template");
+    sized(found.value);
+    return apply(native, self, given);
+  });
+  wrap(JSON, "stringify", (native, self, given) => {
+    if (isArray(given[1])) sized(given[1]);
+    return apply(native, self, given);
+  });
+  for (const name of [
+    "union", "intersection", "difference", "symmetricDifference", "isSubsetOf", "isSupersetOf", "isDisjointFrom",
+  ]) {
+    if (!(name in Set.prototype)) continue;
+    wrap(Set.prototype, name, (native, self, given) => {
+      const other = given[0];
+      // Others have functions of their own, which can go on forever.
+      if (!(other instanceof Set) || getPrototypeOf(other) !== Set.prototype || ownKeys(other).length > 0)
+        throw new TypeError("expected a Set");
+      return apply(native, self, given);
+    });
+  }
+  delete Iterator.prototype.drop;
 
   // A Date that knows the time of the event, and whose local time is UTC.
   const zone = /(?:z|utc|gmt|[+-]\d\d:?\d\d)\s*(?:\([^)]*\))?\s*$/i;
@@ -188,6 +311,8 @@
   }
   function describe(error) {
     try {
+      if (error === null)
+        return '{"name":"Error","message":"null was thrown, as the engine does when its memory is full","stack":""}';
       if (!(error instanceof Error)) return stringify({ name: "Error", message: show(error).slice(0, 1000), stack: "" });
       const { name, message, stack } = error;
       return stringify({
