@@ -59,6 +59,23 @@ def test_the_plan_names_programs_models_prompts_and_the_least_price(desk: Desk) 
     assert "agent" not in json.loads(wfc("plan", "w", "--json", cwd=desk.project, env=desk.env).out)
 
 
+def test_the_plan_compares_the_budget_with_the_least_that_calls_cost(desk: Desk) -> None:
+    project(desk)
+    path = desk.project / "workflows/w.yaml"
+    path.write_text(
+        FLOW.replace("steps:", "budget: {usd: 0.5, tokens: 8000, steps: 1200, seconds: 90}\nsteps:", 1)
+    )
+    text = wfc("plan", "w", "--agent", cwd=desk.project, env=desk.env).out
+    assert "budget    0.5 USD, 8,000 tokens, 1,200 steps, 90 s" in text
+    assert "every run uses up the budget of tokens" in text
+    path.write_text(FLOW.replace("steps:", "budget: {tokens: 8100}\nsteps:", 1))
+    text = wfc("plan", "w", "--agent", cwd=desk.project, env=desk.env).out
+    assert "budget    8,100 tokens\n" in text
+    assert "uses up the budget" not in text
+    shown = wfc("plan", "w", "--json", cwd=desk.project, env=desk.env)
+    assert json.loads(shown.out)["budget"] == {"tokens": 8100}
+
+
 def test_a_plan_with_an_unknown_agent_is_wrong_usage(desk: Desk) -> None:
     project(desk)
     refused = wfc("plan", "w", "--agent", "cluade", cwd=desk.project, env=desk.env)

@@ -50,6 +50,8 @@ def test_a_run_is_worked_to_its_end_and_a_misfit_is_asked_again_in_the_same_sess
     calls = [event["agent"] for event in desk.history() if "agent" in event]
     assert [call["tokens"] for call in calls] == [100] * 4
     assert [call.get("usd") for call in calls] == ([0.01] * 4 if kind == "opencode" else [None] * 4)
+    # A cost that nobody reports is not shown as $0.
+    assert ("in total  400 tokens  cost unknown" in done.err) == (kind != "opencode")
 
 
 @pytest.mark.parametrize(

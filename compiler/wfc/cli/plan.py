@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -53,6 +54,8 @@ def command(workflow: str, as_json: bool, agent: str | None, stdin_filename: Pat
 
     modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
     plan = {**explain_plan(modules[file.name], modules.get), "source": file.source.path}
+    if budget := modules[file.name].machine.budget:
+        plan["budget"] = dict(budget)
     needs, config = plan["needs"], file.config
     missing = find_missing(needs.get("agents", ()), needs.get("tools", ()), config.root, config.tools)
     if missing:
@@ -109,6 +112,9 @@ def _rows(rows: Iterator[tuple[str, str]], style: Style) -> Iterator[str]:
 def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "actions", _asked(plan["actions"])
     yield from (("actions", text) for text in _beyond(plan["actions"]))
+    budget = plan.get("budget", {})
+    if budget:
+        yield "budget", ", ".join(_limit(kind, most) for kind, most in budget.items())
     for place in plan["waits"]["person"]:
         yield "person", f"{_place(place)}  {place['prompt_type']}"
     for place in plan["waits"]["time"]:
@@ -129,9 +135,17 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
         from wfc.cli.plan_agents import rows_of
 
         yield from rows_of(plan["agent"], _place, _range)
+        if (plan["agent"]["fixed_tokens"]["least"] or 0) > budget.get("tokens", math.inf):
+            yield "tokens", "every run uses up the budget of tokens: even the least is more"
     width = max((len(_place(one)) for one in needs.get("commands", ())), default=0)
     for one in needs.get("commands", ()):
         yield "commands", f"{_place(one):<{width}}  {_line(one['command'])}"
+
+
+def _limit(kind: str, most: float) -> str:
+    if kind == "seconds":
+        return _seconds(most)
+    return f"{most:g} USD" if kind == "usd" else f"{most:,.0f} {kind}"
 
 
 def _asked(actions: Plan) -> str:

@@ -27,6 +27,8 @@ class StepCost:
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
+    is_priced: bool = False
+    """Whether any call reported its cost: some programs never do."""
     worktrees: dict[str, str] = field(default_factory=dict)
     """Those with changes: the branch of each, by path."""
 
@@ -52,6 +54,7 @@ def _add(found: dict[str, StepCost], event: dict[str, Any], call: dict[str, Any]
     cost.failed += call.get("outcome") not in ("done", "misfit")
     cost.denied += len(call.get("denied", ()))
     cost.usd += call.get("usd", 0.0)
+    cost.is_priced |= "usd" in call
     cost.tokens += call.get("tokens", 0)
     cost.seconds += call.get("seconds", 0.0)
     if kept := call.get("worktree"):
@@ -79,12 +82,14 @@ def render_costs(costs: list[StepCost]) -> list[str]:
     width = max((len(one.step) for one in costs), default=0)
     lines = [
         f"{one.step:<{width}}  {one.who}  {counted(one.calls, 'call')}  {one.seconds:.1f} s  "
-        f"{one.tokens:,} tokens  ${one.usd:.4f}{_trouble(one)}"
+        f"{one.tokens:,} tokens  {f'${one.usd:.4f}' if one.is_priced else 'cost unknown'}{_trouble(one)}"
         for one in costs
     ]
     total = total_of(costs)
     if len(costs) > 1:
-        lines.append(f"in total  {total['tokens']:,} tokens  ${total['usd']:.4f}")
+        known = any(one.is_priced for one in costs)
+        cost = f"${total['usd']:.4f}" if known else "cost unknown"
+        lines.append(f"in total  {total['tokens']:,} tokens  {cost}")
     kept = {path: branch for one in costs for path, branch in one.worktrees.items()}
     return lines + [f"changes on branch {branch} in {path}" for path, branch in kept.items()]
 
