@@ -222,6 +222,7 @@ def test_a_call_that_is_cancelled_between_two_workers_never_reaches_the_second(t
         wait_until(lambda: len(front.lines("starts")) >= 4)  # There are pauses now.
         number = front.call("echo")
         front.send({"method": "notifications/cancelled", "params": {"requestId": number}})
+        front.wait_until_read()
         (front.folder / "fatal").unlink()
         assert front.text(front.call("echo", text="on")) == "on"
         assert [call[1] for call in front.calls("echo")] == [number + 1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
 import signal
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -86,6 +88,13 @@ class Wire:
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
+
+    def wait_until_read(self) -> None:
+        """Return when the front has read all that was written to it."""
+        assert self.process.stdin is not None
+        pipe = self.process.stdin.fileno()
+        unread = b"\0" * 4
+        wait_until(lambda: not any(fcntl.ioctl(pipe, termios.FIONREAD, unread)))
 
     def send(self, message: Message) -> None:
         self.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
