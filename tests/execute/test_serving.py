@@ -120,6 +120,19 @@ def test_nobody_else_can_answer_what_the_server_is_doing(site: Site) -> None:
     plain.close()
 
 
+def test_a_list_says_that_a_run_waits_for_a_server_as_long_as_that_lives(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = "{id: ask, type: prompt, prompt_type: confirm, message: Go on}"
+    site.compile(steps(f"{{id: both, type: parallel, branches: {{x: [{sh('a', LONG)}], y: [{ask}]}}}}"))
+    site.server(reply_seconds=0.2).start("w")
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    assert plain.runs()["runs"][0]["waits_for"] == ["server", "person"]
+    monkeypatch.setattr(plain.owners, "is_alive", lambda owner: False)
+    assert plain.runs()["runs"][0]["waits_for"] == ["agent", "person"]
+    plain.close()
+
+
 def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
     site.compile(steps(sh("a", "echo $$ > pid; exec sleep 1000")))
     service = site.server(reply_seconds=0.2)

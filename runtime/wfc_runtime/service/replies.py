@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from types import MappingProxyType
@@ -438,8 +438,10 @@ def statuses_of(status: str | None) -> tuple[str, ...]:
     return found
 
 
-def listed_run(row: RunRow, at: float | None = None) -> dict[str, Json]:
-    """A run in a list; with the time `at`, also its age, its inputs, whom it waits for and how long it is overdue."""
+def listed_run(row: RunRow, at: float | None = None, executed: Collection[str] = ()) -> dict[str, Json]:
+    """A run in a list; with the time `at`, also its age, its inputs, whom it waits for and how long it is overdue.
+
+    `executed`: the visits that servers are executing."""
     shown: dict[str, Json] = {
         "workflow_id": row.id,
         "workflow": row.workflow,
@@ -449,20 +451,22 @@ def listed_run(row: RunRow, at: float | None = None) -> dict[str, Json]:
     }
     if row.pending:
         shown["pending"] = row.pending.split()
-    return shown if at is None else {**shown, **_details(row, at)}
+    return shown if at is None else {**shown, **_details(row, at, executed)}
 
 
 _LONGEST_INPUT = 80
 _MOST_INPUTS = 8
 
 
-def _details(row: RunRow, at: float) -> dict[str, Json]:
+def _details(row: RunRow, at: float, executed: Collection[str]) -> dict[str, Json]:
     found: dict[str, Json] = {"age_seconds": int(max(0.0, at - row.created))}
     snapshot = json.loads(row.snapshot) if row.snapshot else {}
-    pending = list(snapshot.get("pending", {}).values())
+    pending = snapshot.get("pending", {})
     if pending:
-        found["waits_for"] = list(dict.fromkeys(map(awaited, pending)))
-    overdue_at = min((one["overdue_at"] for one in pending if "overdue_at" in one), default=at)
+        # Claims are not part of the snapshot. An agent that reads "agent" would take over what a server is doing.
+        waits_for = ("server" if visit in executed else awaited(one) for visit, one in pending.items())
+        found["waits_for"] = list(dict.fromkeys(waits_for))
+    overdue_at = min((one["overdue_at"] for one in pending.values() if "overdue_at" in one), default=at)
     if overdue_at < at:
         found["overdue_seconds"] = int(at - overdue_at)
     # Short secrets are not redacted inside texts, so inputs are also compared as a whole.

@@ -28,6 +28,7 @@ from wfc_runtime.service.path import Path
 from wfc_runtime.service.previews import migration_reply, preview_reply
 from wfc_runtime.service.replay import replayed
 from wfc_runtime.service.replies import history_reply, listed_run, state_reply, statuses_of
+from wfc_runtime.service.server_liveness import LiveServers
 from wfc_runtime.service.sqlite.unit_of_work import SnapshotCache, pinned_machine, pinned_module
 from wfc_runtime.service.views import (
     MOST_LISTED,
@@ -60,6 +61,7 @@ class SqliteViews:
     store: Store
     registry: Registry
     limits: Limits
+    owners: LiveServers
     _cache: SnapshotCache
     _clock: Callable[[], float]
 
@@ -91,10 +93,23 @@ class SqliteViews:
         earlier = None if before is None else self._queries.require(check_run_id(before)).key
         chosen = ListFilter(workflow and check_name(workflow), beginning and check_run_id(beginning))
         rows = self._queries.listed(statuses, count + 1, earlier, chosen)
-        reply: Reply = {"runs": [listed_run(row, self._clock()) for row in rows[:count]]}
+        executed = self._executed() if any(row.pending for row in rows) else {}
+        found = [listed_run(row, self._clock(), executed.get(row.key, ())) for row in rows[:count]]
+        reply: Reply = {"runs": found}
         if len(rows) > count:
             reply["next"] = f'list_runs(status="{status or "open"}", before="{rows[count - 1].id}")'
         return reply
+
+    def _executed(self) -> dict[int, set[str]]:
+        """The visits that servers are executing, by run. A claim of a server that has died does not count."""
+        found: dict[int, set[str]] = {}
+        alive: dict[str, bool] = {}
+        for claim in self._queries.all_claims():
+            if claim.owner not in alive:
+                alive[claim.owner] = self.owners.is_alive(claim.owner)
+            if alive[claim.owner]:
+                found.setdefault(claim.run, set()).add(claim.visit)
+        return found
 
     def ids(self, beginning: str, limit: int) -> list[str]:
         return self._queries.ids(check_run_id(beginning), limit)
