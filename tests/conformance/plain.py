@@ -72,6 +72,13 @@ KNOWN: dict[str, set[str]] = {
     "create_file": ASKED | {"path", "content"},
     "read_file": ASKED | {"path"},
     "render_template": ASKED | {"template", "variables", "strict"},
+    "read_json_state": ASKED | {"path"},
+    "write_json_state": ASKED | {"path", "data"},
+    "merge_json_state": ASKED | {"path", "updates"},
+    "create_worktree": ASKED | {"branch", "path", "base_branch"},
+    "edit_file": ASKED | {"path", "operations"},
+    "http_call": ASKED | {"url", "method", "headers", "json"},
+    "sql": ASKED | {"path", "sql", "params"},
     "wait": COMMON | {"duration_seconds", "message", "until_answer"},
 }
 """The step types and fields that the interpreter knows."""
@@ -254,8 +261,9 @@ class Plain:
             return True
         if not isinstance(result, dict):
             return False
-        if step.get("input_type", "string") != "string":
-            return not isinstance(result.get("input"), str)
+        if (kind := step.get("input_type", "string")) != "string":
+            rules = {"type": kind, "validation": step.get("validation", {})}
+            return not isinstance(result.get("input"), str) and is_allowed(rules, result.get("input"))
         if any(not _is(kind, result.get(part)) for part, kind in parts.items()):
             return False
         if "options" in step:

@@ -206,6 +206,7 @@ class Asking:
     _do_create_file = _do_read_file = _do_render_template = _do_create_worktree = _do_shell
     _do_check_files = _do_shell
     _do_read_json_state = _do_write_json_state = _do_merge_json_state = _do_shell
+    _do_edit_file = _do_http_call = _do_sql = _do_shell
 
     def one_brief(self) -> Flow:
         """The whole task as one piece of work."""

@@ -16,7 +16,7 @@ MISFITS = 3
 FOREVER = 1_000_000
 DEPTH = 6
 SERVED = ("create_file", "read_file", "render_template", "create_worktree")
-SERVED += ("read_json_state", "write_json_state", "merge_json_state")
+SERVED += ("read_json_state", "write_json_state", "merge_json_state", "edit_file", "http_call", "sql")
 TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 """Seconds, where the step does not say."""
 
