@@ -70,6 +70,28 @@ def test_a_program_that_gives_up_on_the_schema_is_asked_again_like_after_a_misfi
     assert "--resume" in desk.calls()[1]["arguments"]
 
 
+def test_a_result_that_can_not_be_stored_is_told_and_its_cost_counts_once(desk: Desk) -> None:
+    deep = "[" * 150 + "]" * 150
+    desk.workflow(delegate("a", f'give {{"n": {deep}}}; give {{"n": 5}}', SCHEMA), RETURN)
+    done = desk.run()
+    assert (done.status, json.loads(done.out)) == (0, {"n": 5})
+    assert "nested too deeply" in desk.calls()[1]["prompt"]
+    assert "--resume" in desk.calls()[1]["arguments"]
+    [call] = [event["agent"] for event in desk.history() if "agent" in event]
+    assert (call["usd"], call["tokens"]) == (0.02, 200)
+
+
+def test_results_that_can_never_be_stored_fail_the_step(desk: Desk) -> None:
+    deep = "[" * 150 + "]" * 150
+    desk.workflow(delegate("a", f'give {{"n": {deep}}}', SCHEMA))
+    done = desk.run()
+    assert done.status == 1
+    assert "nested too deeply" in done.err
+    assert len(desk.calls()) == 3
+    spent = [event["agent"]["usd"] for event in desk.history() if "agent" in event]
+    assert spent == [0.03]
+
+
 def test_misfits_fail_the_step_after_as_many_as_are_allowed(desk: Desk) -> None:
     desk.workflow(delegate("a", 'give {"n": "five"}', SCHEMA), RETURN)
     done = desk.run()

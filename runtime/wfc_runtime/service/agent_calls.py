@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, Protocol
@@ -35,6 +35,11 @@ from wfc_runtime.service.workers import Job, RunnableAction
 _TIMEOUTS = {"delegate": 300, "mcp_call": 30, "shell": 30}
 """The timeouts of steps that set none. They are meant for a conversation with a person; here the timeout of the
 program applies."""
+
+
+_UNFIT = 2
+"""How often an agent is told that its result can't be stored, such as one that is too large. The run does not count
+these, since it stores nothing of them."""
 
 
 class RunRecords(Protocol):
@@ -117,6 +122,10 @@ class Conversation:
     has_budget: bool = False
     """Whether the last call had a share of a budget as its limit."""
     began: float = 0.0
+    unfit: int = 0
+    """How many results could not be stored."""
+    owed: dict[str, float] = field(default_factory=dict)
+    """What their calls have cost. It is stored with the next call."""
     outcome: Outcome | None = None
     record: dict[str, Json] | None = None
 
@@ -372,6 +381,11 @@ class AgentCalls:
         # costs.
         usd = None if outcome.usd is None else max(0.0, outcome.usd - talk.spent)
         talk.spent = max(talk.spent, outcome.usd or 0.0)
+        owed, talk.owed = talk.owed, {}
+        usd = owed.get("usd") if usd is None else usd + owed.get("usd", 0.0)
+        tokens = outcome.tokens
+        if "tokens" in owed:
+            tokens = int(owed["tokens"]) + (tokens or 0)
         where = None if log.path is None else str(log.path.relative_to(self._state_folder))
         found = {
             "program": talk.assignment.program.name,
@@ -381,7 +395,7 @@ class AgentCalls:
             "outcome": outcome.kind,
             "seconds": round(time.monotonic() - talk.began, 1),
             "usd": None if usd is None else round(usd, 6),
-            "tokens": outcome.tokens,
+            "tokens": tokens,
             "turns": outcome.turns,
             "denied": list(outcome.denied) or None,
             "log": where,
@@ -431,6 +445,12 @@ class AgentCalls:
             if refused.code == "result_misfit" and talk.tool is None and not self.is_closed:
                 self._ask_again(runnable, talk, outcome, refused)
                 return False
+            if refused.code == "result_unfit" and self._may_correct(talk):
+                talk.unfit += 1
+                record = talk.record or {}
+                talk.owed = {name: record[name] for name in ("usd", "tokens") if name in record}
+                self._ask_again(runnable, talk, outcome, refused)
+                return False
             if refused.code in ("result_misfit", "result_unfit"):
                 code = "result_misfit" if refused.code == "result_misfit" else "output_invalid"
                 self._submit_of(talk, runnable, {"error": {"code": code, "message": refused.message}})
@@ -438,6 +458,9 @@ class AgentCalls:
                 # The run has ended, or somebody else has the step by now. The call still has a cost.
                 self._leases.release(runnable.run, runnable.visit, call=talk.record)
         return True
+
+    def _may_correct(self, talk: Conversation) -> bool:
+        return talk.tool is None and not self.is_closed and talk.unfit < _UNFIT
 
     def _ask_again(
         self, runnable: RunnableAction, talk: Conversation, outcome: Outcome, refused: RefusedError
