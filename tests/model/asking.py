@@ -22,6 +22,7 @@ from tests.model.flow import (
     ReturnedError,
     Step,
     Stop,
+    Thread,
     Tree,
     Wait,
     WayError,
@@ -62,6 +63,12 @@ class Asking:
     last_question: str = ""
     """The prompt that was answered last."""
 
+    current: Thread
+    """What goes on at the moment."""
+
+    def goes_on(self, branch: Thread) -> bool:
+        raise NotImplementedError
+
     def continue_children(self, old: Wait, new: Wait) -> None:
         raise NotImplementedError
 
@@ -87,8 +94,11 @@ class Asking:
             self._recover(step, failure)
         except DeadError as dead:
             # Children or branches may have been stopped with it.
-            is_unclear = "join" in step or (
-                step["type"] in ("foreach", "call") and failure.code in ("deadline", "timeout")
+            unknown = not all(self.goes_on(branch) for branch in failure.branches)
+            is_unclear = (
+                "join" in step
+                or unknown
+                or (step["type"] in ("foreach", "call") and failure.code in ("deadline", "timeout"))
             )
             yield Stop(dead.code, dead.visit, step["id"], is_unclear, failure.children)
             return False

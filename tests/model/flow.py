@@ -33,7 +33,7 @@ class FailError(Exception):
     ) -> None:
         super().__init__(code)
         self.children: Wait | None = None
-        self.branches: list[str] = []
+        self.branches: list[Thread] = []
         """Those of a parallel step that failed."""
         self.code, self.visit, self.kept, self.final, self.message = code, visit, kept, final, message
         self.ran: dict[str, Any] | None = None
@@ -125,6 +125,8 @@ class Fork:
     join: str = "all"
     after: dict[str, list[str]] = field(default_factory=dict)
     """The branches that one waits for."""
+    again: list[Thread] = field(default_factory=list)
+    """In a retry: the branches that failed, which go on where they stopped."""
 
 
 @dataclass(eq=False)
@@ -158,3 +160,7 @@ class Thread:
     """When its branches are done."""
     has_failed: bool = False
     """Whether it failed while the others go on."""
+    stopped: tuple[Thread, Stop] | None = None
+    """Where it failed."""
+    loops: int = 0
+    """How many loops with names it is in: a retry leaves them, and begins the branch again."""

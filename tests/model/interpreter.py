@@ -88,6 +88,7 @@ class Run(Failing):
     jumps: Counter[str] = field(default_factory=Counter)
     deferred: tuple[str, str] | None = None
     """Why it fails at its end."""
+    current: Thread = field(init=False)
     stopped: tuple[Thread, Stop] | None = None
     """Where it failed."""
     left: dict[str, Wait] = field(default_factory=dict)
@@ -285,6 +286,7 @@ class Run(Failing):
 
     def _resume(self, thread: Thread, value: Any = None, error: Exception | None = None) -> None:
         thread.is_begun = True
+        self.current = thread
         try:
             found = thread.flow.throw(error) if error else thread.flow.send(value)
         except StopIteration:
@@ -314,6 +316,7 @@ class Run(Failing):
             return
         self._abandon(branch)
         branch.is_done = branch.has_failed = True
+        branch.stopped = thread, stop
         self._join(branch.parent)
 
     def _join(self, thread: Thread) -> None:
@@ -327,7 +330,7 @@ class Run(Failing):
         elif len(ended) == len(thread.branches):
             failure = FailError("branch_failed") if failed else None
             if failure is not None:
-                failure.branches = [one.name for one in failed]
+                failure.branches = failed
             self._resume(thread, error=failure)
 
     def _leave(self, branch: Thread, way: WayError) -> None:
@@ -338,16 +341,18 @@ class Run(Failing):
 
     def _fork(self, thread: Thread, fork: Fork) -> None:
         before = dict(self.state)
-        thread.branches = branches = [
+        thread.branches = branches = fork.again or [
             Thread(flow, thread, name=name, after=fork.after.get(name, []))
             for name, flow in fork.branches.items()
         ]
         thread.join = fork.join
+        for branch in fork.again:
+            branch.is_done = branch.has_failed = False
         for branch in branches:
             if branch.after:
                 continue
             if self.status == "running" and thread.branches is branches:
-                self._resume(branch)
+                self._begin(branch)
             elif self.status == "failed":
                 self._rival(branch)
             has_gone_on = self.status == "completed" or thread.branches is not branches
@@ -355,6 +360,27 @@ class Run(Failing):
                 raise UnclearError
         if self.status == "failed":
             self.before_branches = before
+
+    def _begin(self, branch: Thread) -> None:
+        if branch.stopped is None:
+            self._resume(branch)
+            return
+        thread, stop = branch.stopped
+        branch.stopped = None
+        if stop.children is not None:
+            self.failed_children[stop.step_id] = stop.children
+        self._resume(thread)
+
+    def goes_on(self, branch: Thread) -> bool:
+        """Whether it is known what becomes of a failed branch when the step around it is retried."""
+        assert branch.stopped is not None
+        thread, stop = branch.stopped
+        return (
+            thread is branch
+            and not branch.loops
+            and not stop.is_unclear
+            and _can_continue(stop.children, self.family.parallel_children)
+        )
 
     def _rival(self, branch: Thread) -> None:
         """Another branch has failed already, but this one began at the same moment."""

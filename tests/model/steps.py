@@ -12,6 +12,7 @@ from tests.model.flow import (
     ReturnedError,
     Step,
     Stop,
+    Thread,
     WayError,
 )
 from tests.model.reading import leads_to, lists_in
@@ -80,18 +81,23 @@ class Steps(Asking):
                 self._count(step, turns)
             return holds
 
-        while True:
-            is_fine, holds = yield from self._attempt(step, another)
-            if not is_fine or not holds:
-                return
-            turns += 1
-            try:
-                yield from self.steps_of(step["steps"])
-            except WayError as way:
-                if way.kind == "goto":
-                    raise
-                if way.kind == "break":
+        thread = self.current
+        thread.loops += "count_to" in step
+        try:
+            while True:
+                is_fine, holds = yield from self._attempt(step, another)
+                if not is_fine or not holds:
                     return
+                turns += 1
+                try:
+                    yield from self.steps_of(step["steps"])
+                except WayError as way:
+                    if way.kind == "goto":
+                        raise
+                    if way.kind == "break":
+                        return
+        finally:
+            thread.loops -= "count_to" in step
 
     def _count(self, step: Step, turns: int) -> None:
         if "count_to" in step:
@@ -107,7 +113,8 @@ class Steps(Asking):
             return found
 
         is_fine, items = yield from self._worked(step, listed)
-        around = self.names
+        thread, around = self.current, self.names
+        thread.loops += 1
         for index, item in enumerate(items if is_fine else ()):
             self.names = {**around, step.get("as", "item"): item, step.get("index_as", "index"): index}
             try:
@@ -115,10 +122,12 @@ class Steps(Asking):
             except WayError as way:
                 if way.kind == "goto":
                     self.names = around
+                    thread.loops -= 1
                     raise
                 if way.kind == "break":
                     break
         self.names = around
+        thread.loops -= 1
 
     def _do_change(self, step: Step) -> Flow:
         yield from self._worked(step, lambda: self.write(self.made_by(step, step["changes"])))
@@ -155,17 +164,16 @@ class Steps(Asking):
             self.jumps[step["id"]] = 0
 
     def _do_parallel(self, step: Step) -> Flow:
-        names = list(step["branches"])
+        again: list[Thread] = []
         while True:
             visit = self._visit(step["id"])
-            branches = {name: self.steps_of(step["branches"][name]) for name in names}
+            branches = {name: self.steps_of(block) for name, block in step["branches"].items()}
             try:
-                yield Fork(branches, step.get("join", "all"), step.get("after", {}))
+                yield Fork(branches, step.get("join", "all"), step.get("after", {}), again)
             except FailError as failure:
                 failure.visit = visit
                 if not (yield from self._survives(step, failure)):
-                    # A retry does those again that failed.
-                    names = failure.branches
+                    again = failure.branches
                     continue
             return
 

@@ -125,6 +125,135 @@ def test_all_lets_the_other_branches_end_before_the_step_fails(box: Box) -> None
     assert box.restart().submit(run, "two@2", OK)["result"] == "done"
 
 
+FAILING = ", fails_on_exit: true"
+
+
+def branches(**lines: str) -> str:
+    text = "".join(f"\n        {name}: [{line}]" for name, line in lines.items())
+    return steps(
+        f"id: both\n    type: parallel\n    branches:{text}\n", "{id: end, type: return, value: done}"
+    )
+
+
+def sh(step_id: str, more: str = FAILING) -> str:
+    return f"{{id: {step_id}, type: shell, command: 'true'{more}}}"
+
+
+def children_of(reply: Reply, step_id: str) -> list[str]:
+    action = next(one for one in reply["actions"] if one["step_id"] == step_id)
+    return children({"action": action})
+
+
+def test_a_retry_enters_the_steps_that_failed_in_branches_and_repeats_none_before_them(box: Box) -> None:
+    text = branches(a=f"{sh('a1')}, {sh('a2')}", b=f"{sh('b1')}, {sh('b2')}, {sh('b3')}", c=sh("c1"))
+    run = box.compile(text).service.start("w")["workflow_id"]
+    for visit, result in (("a1", OK), ("a2", BAD), ("b1", OK), ("b2", BAD), ("c1", OK)):
+        reply = box.service.submit(run, visit, result)
+    assert reply["error"]["message"].startswith("2 of 3 branches failed: a2: ")
+    again = box.restart().retry(run)
+    assert sorted(step_ids(again)) == ["a2@2", "b2@2"]
+    assert box.service.retry(run, "both")["repeated"] is True
+    box.service.submit(run, "a2@2", OK)
+    assert step_ids(box.service.submit(run, "b2@2", OK)) == ["b3"]
+    assert box.restart().submit(run, "b3", OK)["result"] == "done"
+
+
+def test_a_retry_can_fail_in_a_later_step_of_a_branch(file_box: Box) -> None:
+    run = file_box.compile(branches(a=f"{sh('a1')}, {sh('a2')}", b=sh("b1"))).service.start("w")[
+        "workflow_id"
+    ]
+    file_box.service.submit(run, "a1", BAD)
+    file_box.service.submit(run, "b1", OK)
+    file_box.service.retry(run)
+    file_box.service.submit(run, "a1@2", OK)
+    assert file_box.service.submit(run, "a2", BAD)["status"] == "failed"
+    assert step_ids(file_box.service.retry(run)) == ["a2@2"]
+    assert file_box.service.submit(run, "a2@2", OK)["result"] == "done"
+
+
+def test_a_retry_continues_the_failed_children_of_a_branch_and_keeps_the_results_of_the_others(
+    box: Box,
+) -> None:
+    text = branches(a=f"{sh('a1')}, {{id: more, type: foreach, items: [x, y], task: audit}}", b=sh("b1"))
+    run = box.compile(text + TASK).service.start("w")["workflow_id"]
+    box.service.submit(run, "a1", OK)
+    one, two = children_of(box.service.status(run), "more")
+    look(box, one, 1)
+    look(box, two)
+    assert box.service.submit(run, "b1", OK)["status"] == "failed"
+    again = box.restart().retry(run)
+    assert (step_ids(again), children(again)) == (["more@2"], [one])
+    box.service.submit(one, "look@2", OK)
+    assert box.restart().status(run)["result"] == "done"
+
+
+def test_a_child_that_failed_in_a_branch_is_retried_with_its_parent(file_box: Box) -> None:
+    text = branches(a="{id: more, type: foreach, items: [x], task: audit}", b=f"{sh('b1')}, {sh('b2')}")
+    run = file_box.compile(text + TASK).service.start("w")["workflow_id"]
+    (child,) = children_of(file_box.service.status(run), "more")
+    look(file_box, child, 1)
+    file_box.service.submit(run, "b1", OK)
+    file_box.service.submit(run, "b2", BAD)
+    file_box.service.retry(child)
+    assert sorted(step_ids(file_box.service.status(run))) == ["b2@2", "more@2"]
+    file_box.service.submit(child, "look@2", OK)
+    assert file_box.service.submit(run, "b2@2", OK)["result"] == "done"
+
+
+def test_children_that_were_at_work_when_their_branch_failed_start_again(file_box: Box) -> None:
+    text = branches(a="{id: more, type: foreach, items: [x, y], task: audit, deadline: 60}", b=sh("b1"))
+    run = file_box.compile(text + TASK).service.start("w")["workflow_id"]
+    one, two = children_of(file_box.service.status(run), "more")
+    look(file_box, one)
+    file_box.clock.pass_(61)
+    assert file_box.service.submit(run, "b1", OK)["error"]["message"].startswith(
+        "1 of 2 branches failed: more"
+    )
+    again = file_box.service.retry(run)
+    (other,) = children(again)
+    assert other not in (one, two)
+    look(file_box, other)
+    assert file_box.service.status(run)["result"] == "done"
+
+
+def test_a_retry_enters_the_steps_that_failed_in_a_parallel_step_inside_a_branch(box: Box) -> None:
+    inner = f"{{id: inner, type: parallel, branches: {{c: [{sh('c1')}, {sh('c2')}], d: [{sh('d1')}]}}}}, {sh('after')}"
+    run = box.compile(branches(a=f"{sh('a1')}, {inner}", b=sh("b1"))).service.start("w")["workflow_id"]
+    for visit, result in (("a1", OK), ("c1", OK), ("c2", BAD), ("d1", OK), ("b1", OK)):
+        reply = box.service.submit(run, visit, result)
+    assert reply["error"]["step_id"] == "both"
+    assert step_ids(box.restart().retry(run)) == ["c2@2"]
+    assert step_ids(box.service.submit(run, "c2@2", OK)) == ["after"]
+    assert box.service.submit(run, "after", OK)["result"] == "done"
+
+
+def test_a_branch_that_failed_in_a_loop_over_items_begins_again(file_box: Box) -> None:
+    loop = f"{{id: turns, type: each, items: [1, 2], as: n, steps: [{sh('one')}, {sh('two')}]}}"
+    run = file_box.compile(branches(a=f"{sh('a1')}, {loop}", b=sh("b1"))).service.start("w")["workflow_id"]
+    for visit, result in (("a1", OK), ("one", OK), ("two", BAD), ("b1", OK)):
+        file_box.service.submit(run, visit, result)
+    assert step_ids(file_box.service.retry(run)) == ["a1@2"]
+    for visit in ("a1@2", "one@2", "two@2", "one@3"):
+        file_box.service.submit(run, visit, OK)
+    assert file_box.service.submit(run, "two@3", OK)["result"] == "done"
+
+
+@pytest.mark.parametrize("handler", ["", ", on_error: defer"])
+def test_branches_that_another_failure_cancelled_begin_again(file_box: Box, handler: str) -> None:
+    inner = (
+        f"join: fail_fast{handler}, branches: {{c: [{sh('c1')}, {sh('c2')}], d: [{sh('d1')}, {sh('d2')}]}}"
+    )
+    text = branches(a=f"{sh('a1')}, {{id: inner, type: parallel, {inner}}}", b=sh("b1"))
+    run = file_box.compile(text).service.start("w")["workflow_id"]
+    for visit, result in (("a1", OK), ("d1", OK), ("c1", BAD), ("b1", OK)):
+        file_box.service.submit(run, visit, result)
+    again = file_box.service.retry(run)
+    assert sorted(step_ids(again)) == ["c1@2", "d1@2"]
+    for visit in ("c1@2", "d1@2", "c2", "d2@2"):
+        reply = file_box.service.submit(run, visit, OK)
+    assert reply["result"] == "done"
+
+
 def test_the_path_of_a_run_leads_from_the_frame_of_the_step_to_the_next_one(file_box: Box) -> None:
     run = file_box.compile(parallel("join: all")).service.start("w")["workflow_id"]
     for visit in ("one", "two"):

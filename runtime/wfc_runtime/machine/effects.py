@@ -206,10 +206,13 @@ class Join(Effect):
     branches: int
 
     def enter(self, run: Run, state: str) -> None:
-        errors = run.snapshot.caught.get(state)
-        if errors:
-            count, first = f"{len(errors)} of {self.branches} branches failed", next(iter(errors.values()))
-            raise StepError("branch_failed", f"{count}: {first['step_id']}: {first['message']}")
+        failures = run.snapshot.caught.get(state)
+        if failures:
+            count, first = (
+                f"{len(failures)} of {self.branches} branches failed",
+                next(iter(failures.values())),
+            )
+            raise StepError("branch_failed", f"{count}: {first.visit}: {first.error['message']}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -289,6 +289,14 @@ class Structure:
             found[join] = next(node for node in around if node.is_parallel and node.parent is beside)
         return found
 
+    @cached_property
+    def failing_fast(self) -> frozenset[str]:
+        """The joining states that the first failure of a branch leads to, while other branches are at work."""
+        recovery = [
+            (join, edge) for state, join in self.caught.items() for edge in self.nodes[state].on["recover"]
+        ]
+        return frozenset(join for join, edge in recovery if edge.target.id == join)
+
     def branch_of(self, state: str) -> str:
         """The branch whose failure the failure of a state is."""
         frame = self.joined[self.caught[state]]

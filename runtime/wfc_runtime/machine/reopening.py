@@ -67,9 +67,11 @@ def failures_of(snapshot: Snapshot, visit: str) -> list[Failure]:
 
 
 def started_over(snapshot: Snapshot, visit: str) -> list[Failure]:
-    """The failures that a retry of a visit starts over, and the one that ended the run if it is another one."""
+    """The failures that a retry of a visit starts over, with those of branches, and the one that ended the run if it is
+    another one."""
     chosen, kept = failures_of(snapshot, visit), kept_of(snapshot)
-    return chosen + [one for one in snapshot.failures if one.state in kept.entering and one not in chosen]
+    chosen += [one for one in snapshot.failures if one.state in kept.entering and one not in chosen]
+    return [part for one in chosen for part in one.parts()]
 
 
 def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Limits) -> Run:
@@ -100,9 +102,9 @@ def reopened(structure: Structure, snapshot: Snapshot, event: Reopen, limits: Li
             # those stay active.
             chosen.add(failure.entered)
         if failure.entered in chosen and failure.entered in structure.joined:
-            frame = _begun_again(structure.joined[failure.entered], failure.branches)
-            active = active - {failure.entered} | frame.keys()
-            chosen |= {name for name, node in frame.items() if node.is_atomic}
+            frame = _begun_again(failure, structure)
+            active = active - {failure.entered} | frame
+            chosen |= {name for name in frame if structure.nodes[name].is_atomic}
     entering = active & (chosen | set(kept.entering))
     for failure in resumed:
         if failure.entered in entering:
@@ -155,18 +157,38 @@ def _moved(target: Node, active: set[str], structure: Structure) -> set[str]:
     return moved
 
 
-def _begun_again(frame: Node, failed: list[str]) -> dict[str, Node]:
-    """The states of a parallel step whose branches have ended: those that failed begin again, the others stay ended."""
-    found = with_defaults(frame)
-    # The run failed under an earlier version of wfc, which did not keep them.
-    if not failed:
-        return found
+def _begun_again(failure: Failure, structure: Structure) -> set[str]:
+    """The states of a parallel step whose branches have ended: a branch that failed is at the step that failed in it,
+    the others stay at their end."""
+    frame = structure.joined[failure.state]
+    # The branches did not all end, or the run failed under an earlier version of wfc, which kept no failures of them.
+    if not failure.branches:
+        return set(with_defaults(frame))
+    found = {frame.id}
     for branch in frame.children:
-        if branch.id not in failed:
-            ended = next(child for child in branch.children if child.is_final)
-            found = {name: node for name, node in found.items() if branch not in node.ancestors}
-            found[ended.id] = ended
+        inner = failure.branches.get(branch.id)
+        if inner is None:
+            found |= {branch.id, next(child.id for child in branch.children if child.is_final)}
+            continue
+        target = _where(inner, branch, structure)
+        found |= {node.id for node in target.path if branch in node.path}
+        if target.id in structure.joined:
+            found = found - {target.id} | _begun_again(inner, structure)
+        else:
+            found |= with_defaults(target).keys()
     return found
+
+
+def _where(failure: Failure, branch: Node, structure: Structure) -> Node:
+    """Where a branch that failed continues: at the step that failed, or at the beginning of what was left with it."""
+    state = structure.nodes.get(failure.state)
+    around = structure.loops_around.get(failure.state, ())
+    # The item of a loop's iteration is not kept.
+    if state is None or any(branch in structure.nodes[turn].ancestors for turn in around):
+        return branch
+    # The other branches of a parallel step that fails with its first branch were cancelled.
+    inside = [node for node in state.path[::-1] if branch in node.ancestors and node.is_parallel]
+    return next(iter(inside), state)
 
 
 def _renew_turns(structure: Structure, snapshot: Snapshot, failure: Failure) -> None:

@@ -306,8 +306,10 @@ class Run:
         )
         self.drop(state)
         record = self.record(state, error)
-        # Of a parallel step: those that a retry of the run begins again. Another visit of the step has its own.
-        branches = list(self.snapshot.caught.get(state, ()))
+        # Of a parallel step: where a retry of the run continues. Branches that the first failure cancelled must begin
+        # again, and with them all.
+        branches = {} if state in self.structure.failing_fast else self.snapshot.caught.get(state, {})
+        # Another visit of the step has its own.
         self.snapshot.caught = {name: one for name, one in self.snapshot.caught.items() if name != state}
         attempts = self.snapshot.attempts
         if retry and self.will_retry(state):
@@ -345,7 +347,8 @@ class Run:
                 branch = self.structure.branch_of(state)
                 # The latest failure comes last, even that of a branch that failed in an earlier turn of a loop.
                 before = {name: one for name, one in caught.get(join, {}).items() if name != branch}
-                self.snapshot.caught = {**caught, join: {**before, branch: record}}
+                failure = Failure(state, record, _restartable(children), branches)
+                self.snapshot.caught = {**caught, join: {**before, branch: failure}}
             is_kept = state in self.structure.deferred
             if is_kept:
                 self._keep(Failure(state, record, children, branches))
@@ -705,3 +708,12 @@ def failed_expression(error: ExpressionError, context: Mapping[str, Json], mask:
 def _shortened(value: Json) -> Json:
     text = json.dumps(value, ensure_ascii=False)
     return value if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}... ({len(text):,} characters)"
+
+
+def _restartable(visit: Pending | None) -> Pending | None:
+    """The visit of a step whose run continues: its children at work are cancelled for good, and start again."""
+    if visit is None:
+        return None
+    kept = visit.copy()
+    kept.children = [None if child and "run" in child else child for child in visit.children]
+    return kept

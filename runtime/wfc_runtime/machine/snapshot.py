@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from wfc_runtime.contract import Json
@@ -97,8 +97,9 @@ class Failure:
     error: dict[str, Json]
     children: Pending | None = None
     """The visit as it was, if it had children."""
-    branches: list[str] = field(default_factory=list)
-    """The branches that failed, if it is a parallel step. A retry begins these again; all of them if it is empty."""
+    branches: dict[str, Failure] = field(default_factory=dict)
+    """The failures of its branches, if it is a parallel step. A retry enters the steps that failed in them again, or
+    begins all branches again if this is empty."""
     is_old: bool = False
     """Whether the run was retried since. Entering the state again then makes up for the failure."""
     gate: str | None = None
@@ -113,12 +114,22 @@ class Failure:
         """The state that a retry enters."""
         return self.state if self.gate is None else self.gate
 
+    def parts(self) -> Iterator[Failure]:
+        """The failure and, if it is that of a parallel step, those of its branches."""
+        yield self
+        for one in self.branches.values():
+            yield from one.parts()
+
+    def without_children(self) -> Failure:
+        branches = {name: one.without_children() for name, one in self.branches.items()}
+        return replace(self, children=None, branches=branches)
+
     def to_data(self) -> dict[str, Json]:
         data: dict[str, Json] = {"state": self.state, "error": self.error}
         if self.children is not None:
             data["children"] = self.children.to_data()
         if self.branches:
-            data["branches"] = self.branches
+            data["branches"] = {name: one.to_data() for name, one in self.branches.items()}
         if self.gate is not None:
             data["gate"] = self.gate
         return {**data, "is_old": True} if self.is_old else data
@@ -126,9 +137,10 @@ class Failure:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
         children = Pending(**data["children"]) if "children" in data else None
+        branches = {name: cls.from_data(one) for name, one in data.get("branches", {}).items()}
         # Data from a store may have keys of a newer version; the caller reports the TypeError as a damaged
         # snapshot.
-        return cls(**{**data, "children": children})
+        return cls(**{**data, "children": children, "branches": branches})
 
 
 @dataclass(slots=True)
@@ -182,8 +194,8 @@ class Snapshot:
     """For a root run: the accounts of its family, see `wfc_runtime.machine.budget`. Replaced, never modified."""
     failures: list[Failure] = field(default_factory=list)
     """The failed visits that fail the run, now or at its end. Replaced, never modified in place."""
-    caught: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The errors of branches, by the state that joins them and by branch. Replaced, never modified."""
+    caught: dict[str, dict[str, Failure]] = field(default_factory=dict)
+    """The failures of branches, by the state that joins them and by branch. Replaced, never modified."""
     kept: Kept | None = None
     """Only in a run that has ended and can be retried."""
     answered: list[str] = field(default_factory=list)
@@ -317,6 +329,11 @@ class Snapshot:
                 data[name] = value
         if self.pending:
             data["pending"] = {visit: pending.to_data() for visit, pending in self.pending.items()}
+        if self.caught:
+            data["caught"] = {
+                join: {branch: failure.to_data() for branch, failure in failures.items()}
+                for join, failures in self.caught.items()
+            }
         if self.failures:
             data["failures"] = [failure.to_data() for failure in self.failures]
         if self.kept is not None:
@@ -344,6 +361,10 @@ class Snapshot:
         try:
             data["pending"] = {visit: Pending(**one) for visit, one in data.get("pending", {}).items()}
             data["failures"] = [Failure.from_data(one) for one in data.get("failures", ())]
+            data["caught"] = {
+                join: {branch: _of_branch(one) for branch, one in failures.items()}
+                for join, failures in data.get("caught", {}).items()
+            }
             data["kept"] = Kept.from_data(data["kept"]) if "kept" in data else None
             snapshot = cls(**data)
         except (TypeError, AttributeError, KeyError) as error:
@@ -354,6 +375,11 @@ class Snapshot:
         if snapshot.status == "completed" and "result" not in data:
             snapshot.result = snapshot.state
         return snapshot
+
+
+def _of_branch(data: dict[str, Any]) -> Failure:
+    # An earlier version kept only the error, so the branch begins again.
+    return Failure.from_data(data) if "error" in data else Failure("", data)
 
 
 _SNAPSHOT_FIELDS = (
@@ -370,7 +396,6 @@ _SNAPSHOT_FIELDS = (
     "room",
     "budget",
     "answered",
-    "caught",
     "derived_size",
     "starting",
     "blockers",

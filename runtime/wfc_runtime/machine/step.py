@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 
 from wfc_runtime.contract import ENDED, Json
@@ -301,7 +300,7 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
         # A parallel step that one branch has won needs the failures of the others no longer.
         joined = run.structure.joined
         snapshot.caught = {
-            join: errors for join, errors in snapshot.caught.items() if joined[join].id in configuration
+            join: failures for join, failures in snapshot.caught.items() if joined[join].id in configuration
         }
     run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
@@ -317,7 +316,7 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
         snapshot.kept = None if snapshot.secrets or snapshot.hidden else snapshot.kept or run.kept
     if snapshot.kept is None:
         # Without what was pending, which may contain secrets.
-        snapshot.failures = [replace(one, children=None) for one in snapshot.failures]
+        snapshot.failures = [one.without_children() for one in snapshot.failures]
     # An ended run needs its secrets no longer. A state that becomes the result below is redacted by this; a value that
     # the workflow returns explicitly is not.
     run.outcome.forgotten = snapshot.forget_secrets(hide_inputs(run.structure.inputs, snapshot.inputs))

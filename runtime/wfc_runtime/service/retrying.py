@@ -79,7 +79,8 @@ def only(snapshot: Snapshot, run: str, child: str) -> Retrying:
     """Continue a failed parent for one of its failed children. The other children stay as they are."""
     kept = kept_of(snapshot)
     for failure in snapshot.failures:
-        if failure.children is not None and _index_of(failure.children.children, child) is not None:
+        visits = [one.children for one in failure.parts() if one.children is not None]
+        if any(_index_of(visit.children, child) is not None for visit in visits):
             # `renews=False`: the caller asked for this child, so its failed siblings are not started again.
             return Retrying(failure.visit, frozenset({child}), renews=False)
     if any(_index_of(one.children, child) is not None for one in kept.pending.values()):

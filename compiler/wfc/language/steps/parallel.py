@@ -15,7 +15,7 @@ class Parallel(Fallible):
 
     The step ends when every branch has ended. Branches share the state but must not write the same field. The agent
     gets the pending actions of all branches at once. If a branch fails, the others still run to their end, and then
-    the step fails; a retry of the run begins only the branches that failed again. With `join: fail_fast` the first
+    the step fails; a retry of the run enters the steps that failed again. With `join: fail_fast` the first
     failure cancels the others. With `join: any` the first branch that succeeds ends the step, the others are
     cancelled, and it fails only if all of them fail.
 
