@@ -16,6 +16,7 @@ from tests.execute.conftest import is_alive
 from tests.runtime.support import TemporalBox, step_ids, steps
 from tests.support import wait_until
 from tests.temporal.processes import WorkerProcess
+from wfc_runtime.errors import StoreError
 from wfc_runtime.service.temporal.engine import TemporalService
 
 GATE = "{id: ok, type: prompt, prompt_type: confirm, message: Deploy?, output_to: ok_out}"
@@ -36,7 +37,17 @@ class Team:
         return made
 
     def start(self) -> str:
-        return str(self.service.start("w")["workflow_id"])
+        """A run. On a busy machine, a worker that has begun polls the server only some seconds later."""
+
+        def started() -> str:
+            try:
+                return str(self.service.start("w")["workflow_id"])
+            except StoreError as error:
+                if error.code != "no_worker":
+                    raise
+                return ""
+
+        return wait_until(started, "a worker that polls")
 
     def until(self, run: str, *visits: str, status: str = "pending_action") -> dict[str, Any]:
         """The reply once a run waits for these visits, or has ended."""
