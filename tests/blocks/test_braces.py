@@ -471,6 +471,66 @@ def test_a_secret_is_refused_where_it_would_be_stored_or_shown(place: str) -> No
     assert "WF507" in [one.code for one in check(workflow(place, outputs)) if one.severity is Severity.ERROR]
 
 
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("{{secrets.TOKEN != ''}}", "WF507"),
+        ("{{inputs.text == '' and secrets.TOKEN == ''}}", "WF507"),
+        ("{{blocks.nope.succeeded}}", "WF202"),
+        ("{{blocks.a.nope == 'x'}}", "WF206"),
+    ],
+)
+def test_a_condition_with_a_wrong_reference_is_not_called_constant_too(condition: str, code: str) -> None:
+    text = workflow(
+        f"""
+  - {{id: a, type: Shell, inputs: {{command: "true"}}}}
+  - {{id: b, type: Shell, inputs: {{command: "true"}}, depends_on: [a], condition: "{condition}"}}
+""",
+        '  x: "{{blocks.b.succeeded}} {{inputs.text}}"',
+        "inputs:\n  text: {type: str, default: x}",
+    )
+    assert [one.code for one in check(text)] == [code]
+
+
+def test_a_created_file_has_the_text_that_was_written(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - {id: a, type: Shell, inputs: {command: "printf out"}}
+  - {id: plain, type: CreateFile, depends_on: [a], inputs: {path: p.txt, content: "{{inputs.who}} {{blocks.a.stdout}}"}}
+  - {id: cut, type: CreateFile, inputs: {path: c.txt, content: "ssh{% if inputs.who %} -i key{% endif %}"}}
+  - {id: not, type: CreateFile, condition: "{{inputs.who == ''}}", inputs: {path: n.txt, content: "for {{inputs.who}}"}}
+  - {id: read, type: Shell, depends_on: [plain, cut], inputs: {command: "echo '{{blocks.cut.outputs.content}}'"}}
+""",
+        """
+  plain: "{{blocks.plain.outputs.content | upper}}"
+  cut: "{{blocks.cut.content | default('none')}}, {{blocks.read.stdout | trim}}"
+  skipped: "[{{blocks.not.outputs.content | default('')}}]"
+""",
+        "inputs:\n  who: {type: str, default: me}",
+    )
+    assert result(tmp_path, text) == {
+        "plain": "ME OUT",
+        "cut": "ssh -i key, ssh -i key",
+        "skipped": "[]",
+    }
+
+
+def test_the_text_of_one_of_many_created_files_is_not_recorded() -> None:
+    text = workflow(
+        '  - {id: a, type: CreateFile, for_each: [x], inputs: {path: "{{each.value}}", content: x}}',
+        "  x: \"{{blocks.a['0'].content}}\"",
+    )
+    assert [one.code for one in check(text) if one.severity is Severity.ERROR] == ["WF206"]
+
+
+def test_a_created_file_with_a_secret_does_not_show_it() -> None:
+    text = workflow(
+        '  - {id: a, type: CreateFile, inputs: {path: p.txt, content: "{{secrets.TOKEN}}"}}',
+        '  x: "{{blocks.a.outputs.content}}"',
+    )
+    assert "WF507" in [one.code for one in check(text)]
+
+
 def test_an_action_of_the_agent_says_what_placeholders_stand_for() -> None:
     parameters = {"command": "echo secret:A:1", "secrets": {"A": "secret:A:1"}}
     assert "put that environment variable" in instruction_for("shell", parameters)

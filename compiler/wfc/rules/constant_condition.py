@@ -47,13 +47,20 @@ from wfc.rules.common.flow import ConditionField, condition_fields, never_goes_o
 from wfc.rules.common.state import ScopeUse, scope_uses
 from wfc.rules.common.typed import finding, problems
 
+_UNRESOLVED = frozenset({"WF202", "WF206", "WF507"})
+"""What another language reports about a reference that it can't translate."""
 _NOTHING_KNOWN = Values(state=lambda name: types.ANY, inputs=lambda name, length: (-inf, inf))
 
 
 @rule("WF210", "constant-condition", Severity.WARNING, fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
     decided: set[Text] = set()
+    unresolved = [one.span for one in file.reports if one.severity is None and one.code in _UNRESOLVED]
     for field in condition_fields(file):
+        # Nothing is known about a condition that refers to nothing: its translation has null in that place.
+        if any(field.text.span.start <= span.start < field.text.span.end for span in unresolved):
+            decided.add(field.text)
+            continue
         value = _value(field)
         if value is None or (value and field.step.repeats):
             # `while: true` is the usual form of a loop that only `break` ends.

@@ -488,7 +488,11 @@ KINDS: dict[str, Kind] = {
     "CreateFile": Kind(
         "create_file",
         CreateFileInputs,
-        {**_outputs(path="str", size_bytes="int", created="bool"), "file_path": Output("path", "str")},
+        # `content` is the input: the result of the step does not repeat what it wrote.
+        {
+            **_outputs(path="str", size_bytes="int", created="bool", content="str"),
+            "file_path": Output("path", "str"),
+        },
         modes=_FLAGS,
         renamed={"permissions": "mode"},
     ),

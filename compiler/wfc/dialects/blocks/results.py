@@ -396,6 +396,11 @@ class Site(Results):
         if kind is None or not kind.is_served or not self.keeps_secrets:
             message = "a secret can't be used here: it would be stored or shown"
             help_ = "pass it to a block that a server executes, such as the `env` of a Shell block"
+            if not self.keeps_secrets:
+                help_ = (
+                    "to ask whether it is there, read it in the `env` of a Shell block with `continue_on_error: true`, "
+                    "and test whether that block succeeded"
+                )
             raise UnresolvedError("WF507", message, part.start, part.end, help_)
         self.world.secrets.setdefault(part.name, None)
         return Expr((Piece(f"secret('{part.name}')", part.start, part.end),), "str")
@@ -494,6 +499,9 @@ class Site(Results):
         """An output of one item, also by its other names; of a call also what is known without an output."""
         kind, place = node.kind, (part.start, part.end)
         assert kind is not None
+        if part.name == "content" and kind.step == "create_file":
+            message = "the text that one item of a `for_each` has written is not recorded"
+            raise UnresolvedError("WF206", message, *place)
         declared = kind.outputs.get(part.name) if part.name not in (node.block.outputs or {}) else None
         if declared is not None:
             for name in declared.path.split("."):
@@ -576,6 +584,8 @@ class Site(Results):
             kind = kind if kind and kind != "json" and declared.setting("required") else "any"
             kind = "float" if kind == "num" else kind
             return self._with_rest(node, at, f"outputs.{part.name}", part, rest, kind)
+        if part.name == "content" and node.kind.step == "create_file" and self.world.inline is not None:
+            return self._written(node, at, part, self.world.inline)
         output = node.kind.outputs.get(part.name)
         if output is not None:
             # A block that succeeded had exit code 0, so conditions on it can be simplified away.
@@ -605,6 +615,18 @@ class Site(Results):
             part.end,
             did_you_mean(part.name, known),
         )
+
+    def _written(
+        self, node: BlockNode, at: Part, part: Part, inline: Callable[[BlockNode, Reference, Site], Expr]
+    ) -> Expr:
+        """The text that a block has written to its file; empty if it did not run."""
+        # A default around the reference is not for the references inside the text.
+        before, self.bare = self.bare, False
+        try:
+            text = inline(node, Reference((part,), at.start, part.end), self)
+        finally:
+            self.bare = before
+        return choice(text, self._is_there(node, at), literal("", part.start, part.end))
 
     def _of_child(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
         """An output of the called workflow. Some names have a value even if the workflow does not return them."""
