@@ -238,6 +238,14 @@ def test_a_file_of_step_types_that_other_languages_have_is_reactive_by_its_scope
     assert "undefined name `global`" in [one.message for one in check(HEAD + other)]
 
 
+def conditions(depth: int) -> str:
+    """A step inside of this many conditions."""
+    inner = "{type: user_message, message: Hello}"
+    for _ in range(depth):
+        inner = f"{{type: conditional, condition: inputs.x, then: [{inner}]}}"
+    return inner
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -266,6 +274,7 @@ def test_a_file_of_step_types_that_other_languages_have_is_reactive_by_its_scope
             "sub_agent_tasks: {t: {inputs: {item: {type: object}}, prompt_template: 'Look at {{ item.name }}.'}}\n",
             ["WF207"],
         ),
+        (f"inputs: {{x: {{type: boolean}}}}\nsteps: [{conditions(7)}]\n", ["WF010"]),
     ],
 )
 def test_what_older_tools_accepted_compiles_with_a_warning(text: str, found: list[str]) -> None:

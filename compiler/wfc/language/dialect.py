@@ -48,6 +48,8 @@ class Language:
 
     step = "step"
     """The word for one unit of work."""
+    deep_nesting = Severity.ERROR
+    """The severity of steps that are nested deeper than the limit."""
     calls_elsewhere = False
     """Whether a called workflow may be in a folder that only the server knows."""
     on_failure = ""

@@ -7,7 +7,7 @@ workflow or task has at most 2,000 inputs and state fields. A file has at most 1
 counts as the values that it stands for), nested at most 64 levels deep. Each limit can be set in pyproject.toml, under
 [tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`. A run has at
 most 50 pending actions, so more parallel branches can't start at the same time; that limit is `pending_actions`, under
-[tool.wfc.run_limits].
+[tool.wfc.run_limits]. In a reactive file, steps that are nested too deeply are only a warning.
 
 Bad: six conditions, each in the `then` of the one before.
 
@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from wfc.analysis.call_graph import Descent, nesting_of
 from wfc.analysis.control_flow import is_waiting
 from wfc.config import AT_ONCE
-from wfc.findings import Note
+from wfc.findings import Note, Severity
 from wfc.ir import State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
@@ -58,7 +58,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     yield from _too_many_steps(file)
     for scope in file.scopes:
         yield from _too_many_fields(scope, file.limits.fields)
-        yield from _too_deep(scope.block, file.limits.nesting)
+        yield from _too_deep(scope.block, file.limits.nesting, file.language.deep_nesting)
     yield from _runs_too_deep(file)
     yield from _too_many_at_once(file)
 
@@ -93,24 +93,25 @@ def _too_many_fields(scope: Scope, limit: int) -> Iterator[Finding]:
         )
 
 
-def _too_deep(block: list[Step], limit: int) -> Iterator[Finding]:
+def _too_deep(block: list[Step], limit: int, severity: Severity) -> Iterator[Finding]:
     pending = [(step, 1) for step in reversed(block)]
     while pending:
         step, depth = pending.pop()
         inner = [nested for steps in step.blocks() for nested in steps]
         # One finding for each place where the nesting becomes too deep: the steps inside are only measured.
         if depth > limit and inner:
-            yield _deep(step, depth + _height(inner), limit)
+            yield _deep(step, depth + _height(inner), limit, severity)
         else:
             pending += [(nested, depth + 1) for nested in reversed(inner)]
 
 
-def _deep(step: Step, depth: int, limit: int) -> Finding:
+def _deep(step: Step, depth: int, limit: int, severity: Severity) -> Finding:
     return Finding(
         step.span,
         f"conditions, loops and parallel branches are nested {depth} levels deep; at most {limit} are allowed",
         help=f"join conditions with `and`, move the inner steps to their own workflow and `call` it, or "
         f"{_raise('nesting')}",
+        severity=severity,
         step=step.name,
     )
 

@@ -45,6 +45,8 @@ _KEYS = {
 
 
 class ReactiveLanguage(Language):
+    # The tools of the language had no limit, and existing files are nested deeper than the core allows.
+    deep_nesting = Severity.WARNING
     roots = MappingProxyType(
         {
             "raw": "the fields that steps write",
