@@ -1,7 +1,8 @@
 """State updates: the paths that they write, and the value rule.
 
 A `value` without braces is an expression if it reads a member of a scope or the step's own result, or is a literal in
-brackets, braces or backticks. Otherwise it is text; if the field has another type, the text is read as JSON.
+brackets, braces or backticks. Otherwise it is text; if the field has another type, the text is read as JSON. JSON
+for a field of text stays text: a transform may parse it.
 """
 
 from __future__ import annotations
@@ -278,6 +279,8 @@ class Updates:
         """A value by the rule of the language; `field` is the raw field that gets it whole."""
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             return self._texts.tree(node)
+        if field and self._place.fields.types.get(field) == "string" and _is_json(node.text):
+            return node
         if self._texts.is_value(node):
             return self._texts.expression(node)
         if holes(node.text):
@@ -309,6 +312,14 @@ class Updates:
 
 
 _FORMS = "write `raw.<field>`, `state.<field>`, `this.<field>` or `global.<field>`"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def as_node(data: Any, at: Scalar) -> Node:
