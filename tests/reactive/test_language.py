@@ -231,6 +231,30 @@ def test_a_value_without_braces_is_an_expression_only_where_it_reads_like_one(pa
     assert made["changes"][0]["value"] == VALUES[(path, value)]
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "made"),
+    [
+        ("raw.base.x", "'10'", 10),
+        ("this.base.deep.on", "'true'", True),
+        ("raw.base.x", "ten", "ten"),
+        ("raw.base.x", "'true'", "true"),
+        ("raw.base.name", "'10'", "10"),
+        ("raw.base.y", "'10'", "10"),
+        ('raw.base["x"]', "'10'", 10),
+        ("raw.base[{{ inputs.who }}]", "'10'", "10"),
+        ("global.base.x", "'10'", "10"),
+        ("raw.base.x", "base.y", "base.y"),
+    ],
+)
+def test_text_for_a_number_or_a_boolean_inside_of_a_field_is_read_as_json(
+    path: str, value: str, made: object
+) -> None:
+    state = "default_state:\n  raw: {base: {x: 1, name: one, deep: {on: false}}}\n"
+    [change] = step(f"{{type: state_update, path: '{path}', value: {value}}}", state)["changes"]
+    assert change["value"] == made
+    assert type(change["value"]) is type(made)
+
+
 # What files of older versions have.
 
 

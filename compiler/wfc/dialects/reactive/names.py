@@ -32,6 +32,8 @@ class Fields:
     globals: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     """The declared or initial types of raw fields: string, number, integer, boolean, array, object."""
+    parts: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """The initial types of numbers and booleans inside of raw fields, by their path."""
     is_declared: bool = False
     """Whether the file declares the raw fields."""
     is_global_declared: bool = False

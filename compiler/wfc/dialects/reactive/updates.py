@@ -190,6 +190,8 @@ class Updates:
         operation = update.operation.text if update.operation else "set"
         # The declared type is that of the whole field: it does not apply to a part of it or to an operand.
         value = self._value(update, field if is_field and operation == "set" else None, operation)
+        if operation == "set" and isinstance(value, Scalar) and isinstance(value.value, str):
+            value = self._as_part(value, update.path.text)
         at = update.path.node.span
         keys: dict[str, Node] = {"path": Sequence(at, parts)}
         if operation != "set":
@@ -279,7 +281,7 @@ class Updates:
         """A value by the rule of the language; `field` is the raw field that gets it whole."""
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             return self._texts.tree(node)
-        if field and self._place.fields.types.get(field) == "string" and _is_json(node.text):
+        if field and self._place.fields.types.get(field) == "string" and _json(node.text) is not None:
             return node
         if self._texts.is_value(node):
             return self._texts.expression(node)
@@ -287,18 +289,19 @@ class Updates:
             return self._texts.text(node)
         return self._as_json(node, field)
 
+    def _as_part(self, node: Scalar, path: str) -> Node:
+        """Text that replaces a number or a boolean inside of a field is read as JSON where it fits."""
+        wanted = self._place.fields.parts.get(_names(path))
+        data = _json(node.text) if wanted else None
+        return as_node(data, node) if wanted and _is_a(data, wanted) else node
+
     def _as_json(self, node: Scalar, field: str | None) -> Node:
         """Text for a field of another type is read as JSON."""
         wanted = self._place.fields.types.get(field) if field else None
         if wanted not in _JSON_TYPES:
             return node
-        try:
-            data: Any = json.loads(node.text)
-        except ValueError:
-            data = None
-        # In Python, a boolean is also an integer.
-        fits = isinstance(data, _JSON_TYPES[wanted]) and (wanted == "boolean" or not isinstance(data, bool))
-        if not fits:
+        data = _json(node.text)
+        if not _is_a(data, wanted):
             self._reports.add(
                 "WF207",
                 node.span,
@@ -314,12 +317,24 @@ class Updates:
 _FORMS = "write `raw.<field>`, `state.<field>`, `this.<field>` or `global.<field>`"
 
 
-def _is_json(text: str) -> bool:
+def _json(text: str) -> Any:
     try:
-        json.loads(text)
+        return json.loads(text)
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _is_a(data: Any, wanted: str) -> bool:
+    # In Python, a boolean is also an integer.
+    return isinstance(data, _JSON_TYPES[wanted]) and (wanted == "boolean" or not isinstance(data, bool))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """The path of a part of a raw field, if all its keys are names; else nothing."""
+    path = parse_path(text)
+    names = [text[part.start : part.end] for part in path.rest]
+    is_named = all(part.kind in ("name", "text") for part in path.rest) and not any(map(holes, names))
+    return (path.field, *names) if names and is_named and path.tier != "global" else ()
 
 
 def as_node(data: Any, at: Scalar) -> Node:
@@ -352,3 +367,10 @@ def declare(fields: Fields, name: str, node: Node) -> None:
     """Note the type of a field from its declaration or its initial value."""
     if initial := initial_type(node):
         fields.types.setdefault(name, initial)
+    pending: list[tuple[tuple[str, ...], Node]] = [((name,), node)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, Mapping):
+            pending += [((*path, entry.key.text), entry.value) for entry in value.entries]
+        elif len(path) > 1 and (kind := initial_type(value)) in ("number", "boolean"):
+            fields.parts[path] = kind
