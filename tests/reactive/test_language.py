@@ -255,6 +255,24 @@ def test_text_for_a_number_or_a_boolean_inside_of_a_field_is_read_as_json(
     assert type(change["value"]) is type(made)
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [
+        "input.rows.reduce((sum, row) => sum + row.n, 0)",
+        "input.rows.sort((a, b) => a.name.localeCompare(b.name))",
+        "input.text.replace(/(a)/, (all, one) => one.toUpperCase())",
+        "String(input.text).replace(/(a)/, (all, one) => one.toUpperCase())",
+    ],
+)
+def test_the_second_argument_of_a_callback_is_an_index_only_for_methods_that_pass_one(transform: str) -> None:
+    text = f"""{HEAD}inputs: {{data: {{type: object}}}}
+default_state: {{raw: {{n: 1}}}}
+state_schema: {{computed: {{made: {{from: inputs.data, transform: "{transform}", fallback: 0}}}}}}
+steps: [{{type: user_message, message: "{{{{ made }}}} {{{{ n }}}}"}}]
+"""
+    assert [one.message for one in check(text)] == []
+
+
 # What files of older versions have.
 
 

@@ -384,6 +384,12 @@ _PICKING = frozenset(
 )
 
 
+_INDEXED = frozenset(
+    {"every", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "map", "some"}
+)
+"""Methods that pass the index of the item as the second argument of their callback."""
+
+
 def _method(walk: ScriptInference, node: nodes.Call, target: nodes.Getattr, guarded: bool) -> Type:
     if target.attr in _PICKING:
         # An empty item elsewhere in the list does no harm.
@@ -402,9 +408,11 @@ def _method(walk: ScriptInference, node: nodes.Call, target: nodes.Getattr, guar
 
 
 def _infer_arguments(walk: ScriptInference, node: nodes.Call, item: Type) -> list[Type]:
-    """The types of the arguments. A callback gets an item and its index."""
+    """The types of the arguments. The second argument of a callback is an index for `map`, but an item for `reduce`."""
+    method = node.node.attr if isinstance(node.node, nodes.Getattr) else ""
+    second = INT if method in _INDEXED else ANY
     return [
-        returned(walk, arg, item, INT) if isinstance(arg, nodes.Macro) else walk.type_of(arg)
+        returned(walk, arg, item, second) if isinstance(arg, nodes.Macro) else walk.type_of(arg)
         for arg in node.args
     ]
 
