@@ -7,7 +7,7 @@ workflow or task has at most 2,000 inputs and state fields. A file has at most 1
 counts as the values that it stands for), nested at most 64 levels deep. Each limit can be set in pyproject.toml, under
 [tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`. A run has at
 most 50 pending actions, so more parallel branches can't start at the same time; that limit is `pending_actions`, under
-[tool.wfc.run_limits]. In a reactive file, steps that are nested too deeply are only a warning.
+[tool.wfc.run_limits]. In a language without limits of its own, steps that are nested too deeply are only a warning.
 
 Bad: six conditions, each in the `then` of the one before.
 
