@@ -84,6 +84,8 @@ def form(params):
     send({"id": mine, "method": "elicitation/create", "params": shown})
     if arguments.get("then") == "take back":
         send({"method": "notifications/cancelled", "params": {"requestId": mine}})
+    if arguments.get("then") == "first mute" and told("starts").split()[0] == str(os.getpid()):
+        os.close(1)
 
 
 def after_form(number, arguments, said):

@@ -67,6 +67,17 @@ def test_an_answer_that_comes_while_no_worker_lives_is_given_to_the_next(front: 
     assert len(front.named("elicitation/create")) == 1
 
 
+def test_an_answer_that_comes_after_the_end_of_a_workers_output_is_given_to_the_next(front: Wire) -> None:
+    number = front.call("ask", then="first mute")
+    shown = form(front)
+    output = Path(f"/proc/{front.worker()}/fd/1")
+    wait_until(lambda: not output.is_symlink())
+    reply(front, shown, YES)
+    assert json.loads(front.text(number)) == YES
+    assert len(front.lines("starts")) == 2
+    assert len(front.named("elicitation/create")) == 1
+
+
 def test_an_answer_that_comes_before_the_next_worker_asks_is_kept_for_it(front: Wire) -> None:
     number = front.call("ask")
     shown = form(front)

@@ -179,7 +179,7 @@ class Front:
         # Registered again in each turn: which descriptors matter depends on what waits to be written.
         relay, worker, poll = self._relay, self._worker, select.poll()
         poll.register(self._wake, select.POLLIN)
-        if not self._is_ending and relay.to_worker.size < _FULL:
+        if not self._is_ending and not _is_mute(worker) and relay.to_worker.size < _FULL:
             poll.register(0, select.POLLIN)
         if relay.to_client.size:
             poll.register(1, select.POLLOUT)
@@ -201,7 +201,8 @@ class Front:
             return
         if worker and worker.stdout in ready:
             self._read_worker(worker)
-        if 0 in ready:
+        # The end of its output can come before the signal of its death. What the client sends waits for the next one.
+        if 0 in ready and not _is_mute(worker):
             self._read_client()
         if worker and relay.to_worker.size:
             self._write_worker(worker)
@@ -404,6 +405,10 @@ class Front:
             self._status = INTERRUPTED if self._signal == signal.SIGINT else -self._signal
         else:
             self._status = max(0, status or 0)
+
+
+def _is_mute(worker: Worker | None) -> bool:
+    return worker is not None and worker.stdout < 0
 
 
 def _piece(waiting: Outgoing) -> bytes:
