@@ -53,7 +53,7 @@ def test_a_step_never_gets_more_tools_than_the_operator_allows(
     [call] = desk.calls()
     assert _option(call, "--tools") == available
     assert _option(call, "--allowedTools") == granted
-    # Whoever may read everything could otherwise read the agent's key from its environment.
+    # An agent that may read everything could otherwise read the agent's key from its environment.
     can_read = granted is not None and granted.startswith("Read")
     assert _option(call, "--disallowedTools") == ("Read(//proc/**)" if can_read else None)
 

@@ -150,8 +150,8 @@ def _tool_options(tools: tuple[str, ...] | None, granted: tuple[str, ...]) -> li
             allowed += [f"Bash({pattern})"] if pattern else _TOOLS.get(kind, ())
     words = ["--tools", ",".join(dict.fromkeys(available))]
     words += ["--allowedTools", ",".join(dict.fromkeys(allowed))] if allowed else []
-    # SECURITY. A granted `Read` covers the whole machine. Searching /proc/self/environ would show the key of the
-    # agent's account to whoever controls the text that it reads. A shell shows it anyway.
+    # SECURITY. A granted `Read` covers the whole machine. A text that the agent reads could make it search
+    # /proc/self/environ and show the key of the agent's account. A shell shows it anyway.
     if "Read" in allowed and "Bash" not in allowed:
         words += ["--disallowedTools", _ENVIRONMENTS]
     return words

@@ -310,7 +310,7 @@ def _terminated_like_interrupted() -> Iterator[list[int]]:
         found.append(128 + number)
         raise KeyboardInterrupt
 
-    # Whoever ignores the signal, or handles it already, goes on doing that.
+    # A process that ignores the signal, or handles it already, keeps doing so.
     is_ours = usual is signal.SIG_DFL
     if is_ours:
         signal.signal(signal.SIGTERM, leave)
